@@ -8,6 +8,7 @@
 #include "converters/commands/commands.h"
 #include "converters/commands/progress.h"
 #include "platforms/command_line/help.h"
+#include "platforms/command_line/parser.h"
 #include "platforms/command_line/system.h"
 
 constexpr char kDescription[] =

@@ -7,7 +7,7 @@
 
 #include "converters/model_writer.h"
 #include "converters/readers/checkpoint.h"
-#include "platforms/command_line/help.h"
+#include "platforms/command_line/command_line.h"
 
 namespace sotto {
 

@@ -1,11 +1,8 @@
-// Declares the commands and options of a program, and parses and validates its command line, which follows the GNU
-// conventions: "--name VALUE", "--name=VALUE", "-n VALUE", "-nVALUE", several flags in one word, and "--" before
-// arguments that begin with "-". Names may be written with "_" instead of "-".
+// Declares the commands and options of a program. parser.h reads command lines, and help.h writes the documentation.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,16 +27,6 @@ enum class Values {
 };
 
 class Command;
-
-// A value of an option that a file or a variable gives instead of the command line.
-struct OptionDefault {
-  std::string option;               // for example "--temp"
-  std::vector<std::string> values;  // "true" or "false" for a flag, or for an optional value that is absent
-  std::string place;                // for use in messages: "config.json:3"
-};
-
-// Returns the defaults of a command that was named on the command line. Throws a UsageError.
-using ReadDefaults = std::function<std::vector<OptionDefault>(const Command& command)>;
 
 // An option ("-n,--max-tokens"), or an argument without a name ("TEXT").
 class Option {
@@ -75,6 +62,7 @@ class Option {
   const std::vector<std::string>& names() const { return names_; }
   std::string name() const;  // the first long spelling
   bool is_named(std::string_view name) const;
+  bool is_negated_by(std::string_view name) const;  // `name` is the spelling that turns the flag off
   bool is_argument() const { return names_.front()[0] != '-'; }
   bool is_required() const { return is_required_; }
   Values values() const { return values_; }
@@ -125,7 +113,7 @@ class Option {
 // A command with its options. Commands form a tree whose root is the program; a command line names one leaf of it.
 class Command {
  public:
-  Command(std::string path, std::string description);
+  Command(std::string path, std::string description, const Command* parent = nullptr);
 
   Command& add_command(const std::string& name, std::string description);
   Option& add_option(std::string_view names, Option::Set set, std::string description, Values values = Values::kOne);
@@ -135,12 +123,15 @@ class Command {
   Option& add_flag(std::string_view names, bool& value, std::string description);
   Option& add_flag(std::string_view names, std::function<void()> set, std::string description);
   void set_footer(std::string text) { footer_ = std::move(text); }
+  void set_readme(std::string path) { readme_ = std::move(path); }  // the file that explains the command
   void on_parsed(std::function<void()> function) { on_parsed_ = std::move(function); }
 
   const std::string& path() const { return path_; }  // "sotto grammar check"
   std::string name() const { return path_.substr(path_.rfind(' ') + 1); }
   const std::string& description() const { return description_; }
   const std::string& footer() const { return footer_; }
+  const std::string& readme() const { return readme_; }
+  const Command& program() const { return parent_ == nullptr ? *this : parent_->program(); }
   const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
   const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
   const Command* find_command(std::string_view name) const;  // null if there is none
@@ -152,44 +143,11 @@ class Command {
   std::string path_;
   std::string description_;
   std::string footer_;
+  std::string readme_;
+  const Command* parent_;  // null for the program
   std::function<void()> on_parsed_;
   std::vector<std::unique_ptr<Command>> commands_;
   std::vector<std::unique_ptr<Option>> options_;
-};
-
-// Parses a command line, passes the values to the options of the named command, and calls its on_parsed() function.
-class Parser {
- public:
-  Parser(Command& program, int argc, char** argv);
-
-  // Throws a UsageError. The defaults from `read_defaults`, which may be empty, are used for options that are not on
-  // the command line. They are not used if an option of the command line excludes them, or if an option that they need
-  // is missing.
-  void run(const ReadDefaults& read_defaults = nullptr);
-
-  const Command& command() const { return *command_; }   // the command that was named last
-  bool lacks_command() const { return lacks_command_; }  // true if the error is a missing command
-  // The text of an option that answers() instead of letting the program work.
-  const std::optional<std::string>& answer() const { return answer_; }
-
- private:
-  bool is_option(const std::string& word) const;
-  void read_option(const std::string& word);
-  void read_argument(const std::string& word);
-  void add_values(Option& option, const std::string& name, const std::string* value);
-  void add_default(const OptionDefault& given);
-  void drop_overridden_defaults();
-  void apply();
-  void apply(Option& option);
-  void check_combinations() const;
-  std::string defaults_in_use() const;
-
-  std::vector<std::string> words_;
-  size_t next_ = 0;
-  bool has_only_arguments_ = false;
-  bool lacks_command_ = false;
-  std::optional<std::string> answer_;
-  Command* command_;
 };
 
 // Splits "--a,--b" at the commas.

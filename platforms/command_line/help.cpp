@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -218,6 +217,7 @@ void add_man_options(const Command& command, std::string& page) {
 
 void add_man_footer(const Command& command, std::string& page) {
   if (!command.footer().empty()) page += ".PP\n.nf\n" + roff(command.footer()) + "\n.fi\n";
+  if (!command.readme().empty()) page += ".PP\nMore: " + roff(command.readme()) + '\n';
 }
 
 void add_man_command(const Command& command, std::string& page) {
@@ -227,42 +227,11 @@ void add_man_command(const Command& command, std::string& page) {
   add_man_footer(command, page);
 }
 
-// Replaces control characters other than newline and tab by "?", because a word must not be able to control the
-// terminal.
-std::string without_controls(std::string text) {
-  char previous = '\0';
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
-    const bool ends_control = previous == '\xc2' && byte >= 0x80 && byte < 0xa0;  // U+0080 to U+009F
-    previous = c;
-    if (is_control || ends_control) c = '?';
-  }
-  return text;
-}
-
 }  // namespace
 
-std::optional<int> parse_command_line(Command& program, int argc, char** argv, const ReadDefaults& read_defaults) {
-  constexpr int kUsageError = 2;
-  const std::string name = program.name();
-  Parser parser(program, argc, argv);
-  try {
-    parser.run(read_defaults);
-  } catch (const UsageError& error) {
-    const Command& command = parser.command();
-    if (parser.lacks_command()) {
-      std::fputs(help_text(command).c_str(), stderr);
-    } else {
-      std::fprintf(stderr, "%s: %s\nTry: %s --help\n", name.c_str(), without_controls(error.what()).c_str(),
-                   command.path().c_str());
-    }
-    return kUsageError;
-  }
-  if (!parser.answer()) return std::nullopt;
-  if (std::fputs(parser.answer()->c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-  std::fprintf(stderr, "%s: standard output could not be written\n", name.c_str());
-  return 1;
+std::string version_text(const Command& program) {
+  return program.name() + ' ' + std::to_string(SOTTO_VERSION_MAJOR) + '.' + std::to_string(SOTTO_VERSION_MINOR) + '.' +
+         std::to_string(SOTTO_VERSION_PATCH);
 }
 
 void add_version(Command& program, const std::string& text) {
@@ -271,11 +240,9 @@ void add_version(Command& program, const std::string& text) {
 }
 
 void add_documentation(Command& program) {
-  const std::string text = program.name() + ' ' + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
-                           std::to_string(SOTTO_VERSION_MINOR) + '.' + std::to_string(SOTTO_VERSION_PATCH);
-  add_version(program, text);
+  add_version(program, version_text(program));
   program.add_option("--man", nullptr, "Print the manual page and exit", Values::kNone)
-      .answers([&program, text](const std::string&) { return man_page(program, text); });
+      .answers([&program](const std::string&) { return man_page(program); });
   program.add_option("--completion", nullptr, "Print a script that completes the options in bash, zsh or fish")
       .metavar("SHELL")
       .check(one_of({"bash", "zsh", "fish"}))
@@ -294,7 +261,9 @@ std::string help_text(const Command& command) {
   for (const std::string& heading : headings(command)) text += section(command, heading, false);
   if (!command.commands().empty()) text += "\nCommands:\n";
   for (const auto& part : command.commands()) text += entry(part->name(), part->description());
-  return text + (command.footer().empty() ? "" : '\n' + command.footer() + '\n');
+  if (!command.footer().empty()) text += '\n' + command.footer() + '\n';
+  if (!command.readme().empty()) text += "\nMore: " + command.readme() + '\n';
+  return text;
 }
 
 std::string group_help(const Command& command, const std::string& group) {
@@ -344,12 +313,12 @@ std::string completion_script(const Command& program, const std::string& shell) 
   return script;
 }
 
-std::string man_page(const Command& program, const std::string& version) {
+std::string man_page(const Command& program) {
   std::string title = program.name();
   std::transform(title.begin(), title.end(), title.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const bool has_commands = !program.commands().empty();
-  std::string page = ".TH " + roff(title) + " 1 \"\" \"" + version + "\" \"User Commands\"\n.SH NAME\n" +
+  std::string page = ".TH " + roff(title) + " 1 \"\" \"" + version_text(program) + "\" \"User Commands\"\n.SH NAME\n" +
                      roff(program.name()) + " \\- " + roff(on_one_line(program.description())) + "\n.SH SYNOPSIS\n.B " +
                      roff(program.name()) + (has_commands ? "\n.I COMMAND" : "") +
                      "\n.RI [ OPTION ...]\n.SH DESCRIPTION\nEvery name with \\- is also understood with _.\n";

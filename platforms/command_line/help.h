@@ -1,18 +1,15 @@
-// Generates from the declared options: help texts, errors that suggest a similar name, shell completion, and the manual
-// page. All programs share it.
+// Writes from the declared commands and options: help texts, errors that suggest a similar name, shell completion, and
+// the manual page.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 
-// Parses a command line. Returns the exit code if the program must end: 0 after help or the version, 1 if standard
-// output cannot be written, 2 after the message of an error.
-std::optional<int> parse_command_line(Command& program, int argc, char** argv,
-                                      const ReadDefaults& read_defaults = nullptr);
+// Returns the name of the program and its version: "sotto 1.0.0".
+std::string version_text(const Command& program);
 
 // Adds --version, which prints `text`.
 void add_version(Command& program, const std::string& text);
@@ -45,6 +42,6 @@ std::string unknown_command(const Command& command, const std::string& name);
 std::string completion_script(const Command& program, const std::string& shell);
 
 // Returns the manual page of `program`, with all commands and options, in the format of man(7).
-std::string man_page(const Command& program, const std::string& version);
+std::string man_page(const Command& program);
 
 }  // namespace sotto::cli

@@ -14,6 +14,7 @@
 #include "platforms/cli/options/sampler.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
+#include "platforms/command_line/parser.h"
 #include "platforms/server/server.h"
 
 namespace sotto::cli {
@@ -98,7 +99,7 @@ int run_program(int argc, char** argv) {
   Command command("sotto-serve", "Answers HTTP requests of the OpenAI API with a model on this machine.");
   add_serve_options(command, options);
   command.on_parsed([&] { validate(command, options); });
-  add_config_options(command);
+  add_config_option(command);
   add_documentation(command);
   const auto defaults = [&](const Command&) { return read_defaults(command, command, "serve"); };
   if (const std::optional<int> exit_code = parse_command_line(command, argc, argv, defaults)) return *exit_code;

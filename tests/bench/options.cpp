@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "platforms/command_line/help.h"
+#include "platforms/command_line/parser.h"
 #include "tests/bench/models/synthetic_model.h"
 #include "tests/bench/workloads/workloads.h"
 

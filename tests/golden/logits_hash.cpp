@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "platforms/command_line/help.h"
+#include "platforms/command_line/parser.h"
 #include "runtime/base/xxhash64.h"
 #include "tests/golden/quantized_model.h"
 

@@ -81,9 +81,8 @@ int run_chat(ChatOptions options) {
 
 }  // namespace
 
-void add_chat(Command& app, Run& run) {
+void declare_chat(Command& command, Run& run) {
   auto options = std::make_shared<ChatOptions>();
-  Command& command = app.add_command("chat", "Hold a conversation, on a terminal or line by line");
   add_chat_options(command, *options);
   command.on_parsed([&run, options, &command] {
     validate_sampler_options(command, options->sampler);

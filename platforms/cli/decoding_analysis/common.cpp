@@ -1,10 +1,11 @@
 #include "platforms/cli/decoding_analysis/common.h"
 
 #include "platforms/cli/support/text.h"
+#include "platforms/command_line/parser.h"
 
 namespace sotto::cli {
 
-TokenList tokens_to_look_at(const TextInput& input, const LoadedModel& model, bool special) {
+TokenList required_tokens(const TextInput& input, const LoadedModel& model, bool special) {
   TokenList tokens = input.tokens(model, special);
   if (!tokens.empty()) return tokens;
   throw Failure(input.name() + ": empty; for the start of a text, give the model's end-of-text token");

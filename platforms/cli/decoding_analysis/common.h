@@ -11,7 +11,7 @@
 namespace sotto::cli {
 
 // Returns the tokens of the text. Throws a Failure if it is empty.
-TokenList tokens_to_look_at(const TextInput& input, const LoadedModel& model, bool special);
+TokenList required_tokens(const TextInput& input, const LoadedModel& model, bool special);
 
 // Returns the end of a text in quotes, for headings.
 std::string ending_of(const TokenList& tokens, const LoadedModel& model);

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/generate/generate.h"
-#include "platforms/cli/generate/report.h"
 #include "platforms/cli/decoding_analysis/common.h"
 #include "platforms/cli/decoding_analysis/svg.h"
+#include "platforms/cli/generate/generate.h"
+#include "platforms/cli/generate/report.h"
 #include "platforms/cli/support/distribution.h"
 #include "platforms/cli/support/table.h"
 #include "platforms/cli/support/text.h"
@@ -234,7 +234,7 @@ std::string picture(const std::string& text, const std::vector<Strategy>& strate
 int run_compare(const CompareOptions& options) {
   const LoadedModel model(options.model);
   model.require_text();
-  const TokenList prompt = tokens_to_look_at(options.input, model, options.special);
+  const TokenList prompt = required_tokens(options.input, model, options.special);
   Progress progress("comparing", options.strategies.size() * uint64_t{options.token_count});
   std::vector<StrategyResult> results;
   while (results.size() < options.strategies.size()) {
@@ -321,10 +321,9 @@ std::string strategies_help() {
 
 }  // namespace
 
-void add_compare(Command& app, Run& run) {
+void declare_compare(Command& command, Run& run) {
   auto options = std::make_shared<CompareOptions>();
   options->input.is_prompt = true;
-  Command& command = app.add_command("compare", "Continue a prompt with several strategies, and compare the texts");
   add_model_option(command, options->model);
   add_text_input(command, options->input);
   command.add_flag("--parse-special", options->special, kSpecialHelp);

@@ -113,7 +113,7 @@ TruncationAdvice truncation_advice(const Distribution& model) {
 class Explorer {
  public:
   Explorer(const ExploreOptions& options, const LoadedModel& model)
-      : options_(options), model_(model), tokens_(tokens_to_look_at(options.input, model, options.special)) {}
+      : options_(options), model_(model), tokens_(required_tokens(options.input, model, options.special)) {}
 
   const TokenList& tokens() const { return tokens_; }
 
@@ -388,11 +388,9 @@ void validate_explore(const Command& command, ExploreOptions& options) {
 
 }  // namespace
 
-void add_explore(Command& app, Run& run) {
+void declare_explore(Command& command, Run& run) {
   auto options = std::make_shared<ExploreOptions>();
   options->input.is_prompt = true;
-  Command& command =
-      app.add_command("explore", "Show what temperatures and other settings do to the next token and to the text");
   add_model_option(command, options->model);
   add_text_input(command, options->input);
   command.add_flag("--parse-special", options->special, kSpecialHelp);

@@ -48,7 +48,7 @@ class Looker {
  public:
   Looker(const NextOptions& options, const LoadedModel& model)
       : options_(options),
-        tokens_(tokens_to_look_at(options.input, model, options.special)),
+        tokens_(required_tokens(options.input, model, options.special)),
         sampler_(call("sampler", [&] { return Sampler::create(model.get(), list_bytes(options.sampler.params)); })),
         stages_(stages_of(options.sampler.params)) {}
 
@@ -295,10 +295,9 @@ int run_next(NextOptions options) {
 
 }  // namespace
 
-void add_next(Command& app, Run& run) {
+void declare_next(Command& command, Run& run) {
   auto options = std::make_shared<NextOptions>();
   options->input.is_prompt = true;
-  Command& command = app.add_command("next", "Show which tokens may follow a text, and what the sampler keeps of them");
   add_model_option(command, options->model);
   add_text_input(command, options->input);
   command.add_flag("--parse-special", options->special, kSpecialHelp);

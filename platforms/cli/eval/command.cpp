@@ -1,18 +1,13 @@
-// `sotto eval`: metrics over data sets.
+// `sotto eval`: metrics of models and texts over data sets.
 #include "platforms/cli/commands.h"
-#include "platforms/cli/eval/data.h"
 
 namespace sotto::cli {
 
-void add_eval(Command& app, Run& run) {
-  Command& command = app.add_command("eval", "Evaluate texts and models on data sets");
-  add_eval_perplexity(command, run);
-  add_eval_answers(command, run);
-  add_eval_choices(command, run);
-  add_eval_preferences(command, run);
-  add_eval_kl(command, run);
-  add_eval_bleu(command, run);
-  add_eval_rouge(command, run);
+void declare_eval(Command& command, Run&) {
+  command.set_footer(
+      "Examples:\n"
+      "  sotto eval perplexity -m demo.sotto texts.jsonl\n"
+      "  sotto eval bleu translations.jsonl");
 }
 
 }  // namespace sotto::cli

@@ -35,13 +35,4 @@ double mean_of(const std::vector<Json>& results, std::string_view name);
 using Rows = std::vector<std::pair<std::string, std::string>>;
 void print_totals(const DataOptions& options, Json totals, const std::vector<Json>& results, const Rows& rows);
 
-// The metrics of texts, which need no model, and those of models.
-void add_eval_bleu(Command& parent, Run& run);
-void add_eval_rouge(Command& parent, Run& run);
-void add_eval_perplexity(Command& parent, Run& run);
-void add_eval_answers(Command& parent, Run& run);
-void add_eval_choices(Command& parent, Run& run);
-void add_eval_preferences(Command& parent, Run& run);
-void add_eval_kl(Command& parent, Run& run);
-
 }  // namespace sotto::cli

@@ -41,12 +41,10 @@ constexpr char kStrideHelp[] =
     "For texts longer than the context: number of tokens from one window to the next; with the whole context, windows "
     "do not overlap";
 
-Command& add_model_command(Command& parent, const char* name, const char* description, EvalOptions& options) {
-  Command& command = parent.add_command(name, description);
+void add_model_options(Command& command, EvalOptions& options) {
   add_model_option(command, options.model);
   add_thread_and_context_options(command, options.session);
   add_weight_options(command, options.model);
-  return command;
 }
 
 // Adds the scores of a text to the totals.
@@ -261,10 +259,9 @@ int run_kl(const EvalOptions& options) {
 
 }  // namespace
 
-void add_eval_perplexity(Command& parent, Run& run) {
+void declare_eval_perplexity(Command& command, Run& run) {
   auto options = std::make_shared<EvalOptions>();
-  Command& command =
-      add_model_command(parent, "perplexity", "Compute the perplexity and the bits per byte of texts", *options);
+  add_model_options(command, *options);
   add_data_options(command, options->data);
   add_value(command, "--stride", options->stride, kStrideHelp, "N").shown_default("half the context");
   command.add_flag("--start", options->starts, "Also score the first token of each text, after an end-of-text token");
@@ -277,9 +274,9 @@ void add_eval_perplexity(Command& parent, Run& run) {
   command.on_parsed([&run, options] { run = [options] { return run_perplexity(*options); }; });
 }
 
-void add_eval_answers(Command& parent, Run& run) {
+void declare_eval_answers(Command& command, Run& run) {
   auto options = std::make_shared<EvalOptions>();
-  Command& command = add_model_command(parent, "answers", "Compute the probability of answers to prompts", *options);
+  add_model_options(command, *options);
   add_data_options(command, options->data);
   command.set_footer(
       "A line: {\"prompt\": TEXT, \"answer\": TEXT}. Only the tokens of the answer are scored, which are those of\n"
@@ -290,9 +287,9 @@ void add_eval_answers(Command& parent, Run& run) {
   command.on_parsed([&run, options] { run = [options] { return run_answers(*options); }; });
 }
 
-void add_eval_choices(Command& parent, Run& run) {
+void declare_eval_choices(Command& command, Run& run) {
   auto options = std::make_shared<EvalOptions>();
-  Command& command = add_model_command(parent, "choices", "Compute the accuracy in multiple choice", *options);
+  add_model_options(command, *options);
   add_data_options(command, options->data);
   command.set_footer(
       "A line: {\"prompt\": TEXT, \"choices\": [TEXT, ...], \"correct\": INDEX}, where 0 is the first choice. The\n"
@@ -303,10 +300,9 @@ void add_eval_choices(Command& parent, Run& run) {
   command.on_parsed([&run, options] { run = [options] { return run_choices(*options); }; });
 }
 
-void add_eval_kl(Command& parent, Run& run) {
+void declare_eval_kl(Command& command, Run& run) {
   auto options = std::make_shared<EvalOptions>();
-  Command& command = add_model_command(
-      parent, "kl", "Compute the Kullback-Leibler divergence of a model from another one over a text", *options);
+  add_model_options(command, *options);
   add_value(command, "--reference", options->reference, "The other model, with the same vocabulary", "FILE")
       .check(check_file_name)
       .required();

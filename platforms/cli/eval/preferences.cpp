@@ -135,10 +135,8 @@ int run_preferences(const PreferenceOptions& options) {
 
 }  // namespace
 
-void add_eval_preferences(Command& parent, Run& run) {
+void declare_eval_preferences(Command& command, Run& run) {
   auto options = std::make_shared<PreferenceOptions>();
-  Command& command = parent.add_command(
-      "preferences", "Measure how much a model prefers chosen texts: margins, Bradley-Terry, DPO loss");
   add_optional_model(command, options->model, "The policy, or a reward model; by default lines have the values");
   add_value(command, "--reference", options->reference, "The reference model of the policy", "FILE")
       .check(check_file_name)

@@ -113,20 +113,15 @@ int run_rouge(const TextsOptions& options) {
 
 using RunTexts = int (*)(const TextsOptions& options);
 
-Command& add_texts_command(Command& parent, Run& run, const char* name, const char* description, RunTexts run_texts,
-                           const std::shared_ptr<TextsOptions>& options) {
-  Command& command = parent.add_command(name, description);
+void declare_texts(Command& command, Run& run, RunTexts run_texts, const std::shared_ptr<TextsOptions>& options) {
   add_data_options(command, options->data);
   command.on_parsed([&run, options, run_texts] { run = [options, run_texts] { return run_texts(*options); }; });
-  return command;
 }
 
 }  // namespace
 
-void add_eval_bleu(Command& parent, Run& run) {
-  Command& command =
-      add_texts_command(parent, run, "bleu", "Compare texts with references: BLEU, as sacrebleu computes it", run_bleu,
-                        std::make_shared<TextsOptions>());
+void declare_eval_bleu(Command& command, Run& run) {
+  declare_texts(command, run, run_bleu, std::make_shared<TextsOptions>());
   command.set_footer(
       "A line: {\"hypothesis\": TEXT, \"references\": [TEXT, ...]}\n"
       "The tokenizer is 13a, and the smoothing that of NIST, in the corpus and in sentences.\n"
@@ -136,10 +131,9 @@ void add_eval_bleu(Command& parent, Run& run) {
       "  sotto eval bleu --json < translations.jsonl");
 }
 
-void add_eval_rouge(Command& parent, Run& run) {
+void declare_eval_rouge(Command& command, Run& run) {
   auto options = std::make_shared<TextsOptions>();
-  Command& command = add_texts_command(
-      parent, run, "rouge", "Compare texts with references: ROUGE-1, ROUGE-2 and ROUGE-L", run_rouge, options);
+  declare_texts(command, run, run_rouge, options);
   command.add_flag("--stemmer", options->stems, "Compare the stems of words, by Porter's algorithm");
   command.set_footer(
       "A line: {\"hypothesis\": TEXT, \"references\": [TEXT, ...]}\n"

@@ -590,9 +590,8 @@ Generation generate(GenerateOptions options, TokenList prompt,
   return generation;
 }
 
-void add_generate(Command& app, Run& run) {
+void declare_generate(Command& command, Run& run) {
   auto options = std::make_shared<GenerateOptions>();
-  Command& command = app.add_command("generate", "Continue a prompt, streaming the text");
   add_generate_options(command, *options);
   command.on_parsed([&run, options, &command] {
     GenerateOptions validated = *options;

@@ -329,9 +329,8 @@ constexpr char kFooter[] =
 
 }  // namespace
 
-void add_grammar_check(Command& parent, Run& run) {
+void declare_grammar_check(Command& command, Run& run) {
   auto options = std::make_shared<CheckOptions>();
-  Command& command = parent.add_command("check", "Check a grammar, and which texts match it as a whole");
   add_grammar_input(command, options->input, "A model whose tokens the grammar may name");
   add_texts(command, "--test", options->texts, "A text to match; repeatable");
   add_texts(command, "--test-file", options->files, "A file with a text to match; repeatable", "FILE")

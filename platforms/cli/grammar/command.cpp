@@ -64,11 +64,7 @@ Json described_json(const LoadedGrammar& compiled, const GrammarText& source) {
           {"warnings", std::move(warnings)}};
 }
 
-void add_grammar(Command& app, Run& run) {
-  Command& command = app.add_command("grammar", "Check, inspect and compile grammars");
-  add_grammar_check(command, run);
-  add_grammar_mask(command, run);
-  add_grammar_compile(command, run);
+void declare_grammar(Command& command, Run&) {
   command.set_footer(
       "Examples:\n"
       "  sotto grammar check answer.gbnf --test yes\n"
@@ -105,9 +101,8 @@ int run_compile(CompileRequest options) {
 
 }  // namespace
 
-void add_grammar_compile(Command& parent, Run& run) {
+void declare_grammar_compile(Command& command, Run& run) {
   auto options = std::make_shared<CompileRequest>();
-  Command& command = parent.add_command("compile", "Write a grammar as an image that is ready to use");
   add_grammar_input(command, options->input,
                     "A model whose tokens the grammar may name; the image is then for this model only");
   command.add_option("-o,--output", options->output, "The image; its usual file name ends in .sottog")

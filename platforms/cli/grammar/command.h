@@ -34,8 +34,4 @@ LoadedGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded
 std::string described(const LoadedGrammar& compiled, const GrammarText& source);
 Json described_json(const LoadedGrammar& compiled, const GrammarText& source);
 
-void add_grammar_check(Command& parent, Run& run);
-void add_grammar_mask(Command& parent, Run& run);
-void add_grammar_compile(Command& parent, Run& run);
-
 }  // namespace sotto::cli

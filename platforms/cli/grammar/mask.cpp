@@ -133,9 +133,8 @@ int run_mask(MaskOptions options) {
 
 }  // namespace
 
-void add_grammar_mask(Command& parent, Run& run) {
+void declare_grammar_mask(Command& command, Run& run) {
   auto options = std::make_shared<MaskOptions>();
-  Command& command = parent.add_command("mask", "Show which tokens may follow the beginning of a text");
   add_grammar_input(command, options->input,
                     "A model that defines the tokens; by default each byte is a token, and 256 ends the text");
   add_value(command, "--prefix", options->prefix, "The text so far", "TEXT").shown_default("none");

@@ -110,13 +110,9 @@ class ConfigFile {
 
 }  // namespace
 
-void add_config_options(Command& program) {
-  if (!program.commands().empty()) {
-    for (const auto& command : program.commands()) add_config_options(*command);
-  } else {
-    program.add_flag(
-        "--no-config", [] {}, "Ignore the configuration file");
-  }
+void add_config_option(Command& command) {
+  command.add_flag(
+      "--no-config", [] {}, "Ignore the configuration file");
 }
 
 std::vector<OptionDefault> read_defaults(const Command& program, const Command& command, const std::string& section) {

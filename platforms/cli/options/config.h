@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "platforms/command_line/command_line.h"
+#include "platforms/command_line/parser.h"
 
 namespace sotto::cli {
 
-// Adds --no-config to the commands of a program, or to a program without commands.
-void add_config_options(Command& program);
+// Adds --no-config to a command that reads defaults.
+void add_config_option(Command& command);
 
 // Returns the defaults of a command. `section` is its name in the configuration file, such as "grammar check". Throws a
 // UsageError that names the file and the line.

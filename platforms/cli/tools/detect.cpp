@@ -82,9 +82,8 @@ void validate(const Command& command, DetectOptions& options) {
 
 }  // namespace
 
-void add_detect(Command& app, Run& run) {
+void declare_detect(Command& command, Run& run) {
   auto options = std::make_shared<DetectOptions>();
-  Command& command = app.add_command("detect", "Look for a watermark in a text");
   add_optional_model(command, options->model, "The model that tokenizes the text; not needed with --ids");
   add_text_input(command, options->input);
   add_value(command, "--vocabulary,--vocabulary-size", options->vocabulary_size,

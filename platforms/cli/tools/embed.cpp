@@ -59,9 +59,8 @@ int run_embed(const EmbedOptions& options) {
 
 }  // namespace
 
-void add_embed(Command& app, Run& run) {
+void declare_embed(Command& command, Run& run) {
   auto options = std::make_shared<EmbedOptions>();
-  Command& command = app.add_command("embed", "Compute the vector of a text");
   add_model_option(command, options->model);
   add_text_input(command, options->input);
   add_choice(command, "--pool,--pooling", options->pooling, "The last token's hidden state, or the mean of all",

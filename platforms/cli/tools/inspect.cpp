@@ -197,10 +197,9 @@ int run_inspect(const InspectOptions& options) {
 
 }  // namespace
 
-void add_inspect(Command& app, Run& run) {
+void declare_inspect(Command& command, Run& run) {
   auto options = std::make_shared<InspectOptions>();
   options->model.verify_checksums = false;
-  Command& command = app.add_command("inspect", "Show the shape and the memory of a model");
   command.add_option("MODEL", options->model.path, "A .sotto file").required().check(check_file_name);
   command.add_flag("--verify", options->model.verify_checksums,
                    "Verify the bytes of the tensors and the vocabulary, not only the structure");

@@ -167,9 +167,8 @@ int run_list(const ListOptions& options) {
 
 }  // namespace
 
-void add_list(Command& app, Run& run) {
+void declare_list(Command& command, Run& run) {
   auto options = std::make_shared<ListOptions>();
-  Command& command = app.add_command("list", "List the models of a directory");
   command.add_option("DIR", options->directory, "The directory; the current one if absent").check(check_file_name);
   add_value(command, "-c,--ctx,--num-ctx,--ctx-size", options->context_tokens,
             "Number of tokens in the KV ring, which models must have", "N")

@@ -395,10 +395,8 @@ void validate(const Command& command, PlanOptions& options) {
 
 }  // namespace
 
-void add_plan(Command& app, Run& run) {
+void declare_plan(Command& command, Run& run) {
   auto options = std::make_shared<PlanOptions>();
-  Command& command =
-      app.add_command("plan", "Compute the memory of a model and a session, and what fits into a budget");
   command.add_option("MODEL", options->model.path, "A .sotto file, or the directory of a checkpoint with config.json")
       .check(check_file_name);
   add_size(command, "--budget", options->budget, "Find the largest context that fits into this memory");

@@ -184,10 +184,8 @@ int run_sample(const SampleOptions& options) {
 
 }  // namespace
 
-void add_sample(Command& app, Run& run) {
+void declare_sample(Command& command, Run& run) {
   auto options = std::make_shared<SampleOptions>();
-  Command& command =
-      app.add_command("sample", "Show which tokens of given logits the sampler keeps, with their probabilities");
   command
       .add_option(
           "--jsonl", [options](const std::string& path) { options->path = path; },

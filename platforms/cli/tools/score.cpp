@@ -141,9 +141,8 @@ int run_score(const ScoreOptions& options) {
 
 }  // namespace
 
-void add_score(Command& app, Run& run) {
+void declare_score(Command& command, Run& run) {
   auto options = std::make_shared<ScoreOptions>();
-  Command& command = app.add_command("score", "Compute the probability of a text under a model");
   add_model_option(command, options->model);
   add_text_input(command, options->input);
   command.add_flag("--parse-special", options->special, kSpecialHelp);

@@ -106,9 +106,8 @@ void check_combination(const TokenizeOptions& options) {
 
 }  // namespace
 
-void add_tokenize(Command& app, Run& run) {
+void declare_tokenize(Command& command, Run& run) {
   auto options = std::make_shared<TokenizeOptions>();
-  Command& command = app.add_command("tokenize", "Convert text to token ids, or back");
   add_model_option(command, options->model);
   command.add_option("TEXT", options->text, "The text; standard input if absent");
   command.add_option("--decode", options->ids, "Convert ids to text; without values, read them from standard input")
