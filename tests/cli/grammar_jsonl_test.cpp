@@ -159,9 +159,8 @@ json line_of(const json& item) {
 }
 
 void run_published(const std::string& name, size_t expected_count) {
-  const std::filesystem::path path = grammar_data() / name;
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "the shared test data is not there";
-  const json document = json::parse(read_file(path.string()));
+  SOTTO_REQUIRE_DATA("grammars/" + name);
+  const json document = json::parse(read_file(shared_data() / "grammars" / name));
   std::vector<json> cases;
   std::string lines;
   for (const json& item : document["cases"]) {

@@ -32,8 +32,6 @@ inline std::vector<nlohmann::json> answers_to(const std::string& lines, int exit
   return answers;
 }
 
-inline std::filesystem::path grammar_data() { return shared_data() / "grammars"; }
-
 inline const std::string kPersonSchema =
     R"({"type": "object", "properties": {"name": {"type": "string", "maxLength": 6},)"
     R"( "age": {"type": "integer", "minimum": 0, "maximum": 120},)"

@@ -209,7 +209,7 @@ void expect_answer(const Question& question, const Distribution& kept) {
 json published_cases() { return json::parse(read_file(shared_data() / kCases))["cases"]; }
 
 TEST(SamplePublished, PublishedCasesHold) {
-  SOTTO_NEEDS_SHARED(kCases);
+  SOTTO_REQUIRE_DATA(kCases);
   const std::vector<Question> questions = questions_of(published_cases());
   std::vector<json> lines;
   for (const Question& question : questions) lines.push_back(question.line);

@@ -61,7 +61,7 @@ constexpr char kPlainForm[] = "weights/gpt2-basic/plain_gpt2";
 
 class Gpt2BasicTest : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override { SOTTO_NEEDS_SHARED(GetParam()); }
+  void SetUp() override { SOTTO_REQUIRE_DATA(GetParam()); }
 
   static nlohmann::json cases() { return read_json("weights/gpt2-basic/expected.json").at("cases"); }
 };
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Gpt2BasicTest, testing::Values(kExactForm, kPlai
 class TinyRandomTest : public testing::Test {
  protected:
   static constexpr char kDirectory[] = "weights/tiny-random-gpt2";
-  void SetUp() override { SOTTO_NEEDS_SHARED(kDirectory); }
+  void SetUp() override { SOTTO_REQUIRE_DATA(kDirectory); }
   static nlohmann::json expected() { return read_json(std::filesystem::path(kDirectory) / "expected.json"); }
 };
 
@@ -164,7 +164,7 @@ constexpr size_t kWindowLimit = 2;
 
 class DemoTest : public testing::Test {
  protected:
-  void SetUp() override { SOTTO_NEEDS_SHARED("demo/model.safetensors"); }
+  void SetUp() override { SOTTO_REQUIRE_DATA("demo/model.safetensors"); }
 };
 
 TEST_F(DemoTest, FloatPathHasTheReferenceLogitsAndText) {

@@ -149,7 +149,7 @@ class TinyRandomSearch : public testing::Test {
  protected:
   static constexpr char kDirectory[] = "weights/tiny-random-gpt2";
   static constexpr int32_t kEnd = 98;
-  void SetUp() override { SOTTO_NEEDS_SHARED(kDirectory); }
+  void SetUp() override { SOTTO_REQUIRE_DATA(kDirectory); }
 
   static Tokens joined(const Tokens& prompt, const Tokens& text) {
     return {text.begin() + static_cast<ptrdiff_t>(prompt.size()), text.end()};

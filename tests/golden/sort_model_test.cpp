@@ -39,7 +39,7 @@ std::vector<uint8_t> decode_base64(const std::string& text) {
 
 class SortModelTest : public testing::Test {
  protected:
-  void SetUp() override { SOTTO_NEEDS_SHARED(kDirectory); }
+  void SetUp() override { SOTTO_REQUIRE_DATA(kDirectory); }
 
   static nlohmann::json published() {
     std::ifstream file(shared_data() / kDirectory / "gpt-nano-sort-t0-partials.json");

@@ -5,27 +5,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
 namespace sotto::test {
 
-// Returns the directory of larger test data: SOTTO_TEST_DATA, or shared/data next to the source tree.
+// Returns the directory of larger test data, which are not in the repository: SOTTO_TEST_DATA, or shared/data next to
+// the source tree.
 inline std::filesystem::path shared_data() {
   const char* named = std::getenv("SOTTO_TEST_DATA");
   if (named != nullptr) return named;
   return std::filesystem::path(SOTTO_SOURCE_DIR).parent_path() / "shared/data";
 }
 
-// Returns a file or directory of the shared data, if it exists.
-inline std::optional<std::filesystem::path> shared_data(const std::string& name) {
-  const std::filesystem::path path = shared_data() / name;
-  return std::filesystem::exists(path) ? std::optional(path) : std::nullopt;
-}
-
-// Skips the test unless shared_data() has `name`.
-#define SOTTO_NEEDS_SHARED(name)                                       \
+// Skips the test unless shared_data() has the file or directory `name`.
+#define SOTTO_REQUIRE_DATA(name)                                       \
   if (!std::filesystem::exists(::sotto::test::shared_data() / (name))) \
   GTEST_SKIP() << (name) << " is missing in " << ::sotto::test::shared_data().string() << "; set SOTTO_TEST_DATA"
 

@@ -315,7 +315,7 @@ TEST(SyntheticTest, DrawsFromTheNormalDistribution) {
 class RealCheckpointTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RealCheckpointTest, ConvertsToAModelThatOpens) {
-  SOTTO_NEEDS_SHARED(GetParam());
+  SOTTO_REQUIRE_DATA(GetParam());
   const std::filesystem::path directory = test::shared_data() / GetParam();
   const TemporaryDirectory temporary;
   const auto checkpoint = open_checkpoint(directory);

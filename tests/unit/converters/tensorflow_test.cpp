@@ -281,8 +281,9 @@ TEST_F(TensorFlowTest, RejectsDamagedIndexes) {
 
 // The index that TensorFlow wrote for a fine-tuned GPT-2, with its 148 variables.
 TEST(TensorBundle, ReadsTheIndexOfTensorFlow) {
-  const auto data = test::shared_data() / "weights/tf-checkpoint-index";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << "needs " << data;
+  constexpr char kIndex[] = "weights/tf-checkpoint-index";
+  SOTTO_REQUIRE_DATA(kIndex);
+  const auto data = test::shared_data() / kIndex;
   TemporaryDirectory directory;
   std::filesystem::copy_file(data / "oscar_model-1000.index", directory / "model-1000.index");
   const auto described = nlohmann::json::parse(read_file(data / "oscar_model-1000.index.json"));

@@ -136,8 +136,8 @@ void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary&
 }
 
 TEST(Completions, RandomTextsOfSchemasAreCompleteWithinTheirTokens) {
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
   const auto vocabulary = gpt2_vocabulary();
-  if (!vocabulary) GTEST_SKIP() << "the shared test data is not there";
   const char* schemas[] = {
       R"({"type": "object", "properties": {"name": {"type": "string", "minLength": 3, "maxLength": 60},
           "tags": {"type": "array", "items": {"type": "string"}, "minItems": 2},

@@ -70,10 +70,8 @@ TokenNames TestVocabulary::names() const {
 }
 
 std::unique_ptr<TestVocabulary> gpt2_vocabulary() {
-  const auto path = shared_data("tokenizer/vocab/encoder.json");
-  if (!path) return nullptr;
   const auto bytes = gpt2_bytes();
-  const auto json = nlohmann::json::parse(read_file(*path));
+  const auto json = nlohmann::json::parse(read_file(shared_data() / kGpt2Vocabulary));
   std::vector<std::optional<std::string>> tokens(json.size());
   for (const auto& [name, id] : json.items()) {
     std::string text;

@@ -250,17 +250,17 @@ void measure_schemas(const std::filesystem::path& folder, Bench& bench) {
 }
 
 int measure(uint32_t divisor) {
-  const auto grammars = shared_data("grammars");
-  const auto vocabulary = gpt2_vocabulary();
-  if (!grammars || !vocabulary) {
+  const std::filesystem::path grammars = shared_data() / "grammars";
+  if (!std::filesystem::exists(grammars) || !std::filesystem::exists(shared_data() / kGpt2Vocabulary)) {
     std::puts("the shared test data is not there");
     return 77;
   }
+  const auto vocabulary = gpt2_vocabulary();
   std::printf("vocabulary image %zu bytes\n", vocabulary->memory_size());
   Bench bench(*vocabulary, divisor);
-  measure_grammars(*grammars / "gbnf", bench);
-  measure_json(*grammars, bench);
-  measure_schemas(*grammars / "jsonschemabench", bench);
+  measure_grammars(grammars / "gbnf", bench);
+  measure_json(grammars, bench);
+  measure_schemas(grammars / "jsonschemabench", bench);
   return 0;
 }
 

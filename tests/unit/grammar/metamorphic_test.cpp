@@ -10,10 +10,6 @@
 namespace sotto::test {
 namespace {
 
-#define SKIP_WITHOUT_GPT2(name)        \
-  const auto name = gpt2_vocabulary(); \
-  if (!name) GTEST_SKIP() << "the shared test data is not there"
-
 struct Sample {
   const char* name;
   std::string grammar;
@@ -62,7 +58,8 @@ MatcherParams tiny_limits() {
 }
 
 TEST(Metamorphic, EveryMethodFindsTheSameMasks) {
-  SKIP_WITHOUT_GPT2(vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const auto vocabulary = gpt2_vocabulary();
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar);
     const TestGrammar counted(sample.grammar, {.unrolled_states = 0});
@@ -93,7 +90,8 @@ TEST(Metamorphic, EveryMethodFindsTheSameMasks) {
 }
 
 TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
-  SKIP_WITHOUT_GPT2(vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const auto vocabulary = gpt2_vocabulary();
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar);
     TestMatcher matcher(grammar, vocabulary.get());
@@ -114,7 +112,8 @@ TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
 
 // Tokens of characters that do not change the state are not read byte by byte.
 TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
-  SKIP_WITHOUT_GPT2(vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const auto vocabulary = gpt2_vocabulary();
   auto all = samples();
   all.push_back({"direct", "root ::= [^x]* \"x\" ([a-z] | \"\u00e9\")*", "\u00e9 a_bxcc"});
   all.push_back({"called twice", "root ::= c* \".\" | c* \"!\" d*\nc ::= [^.!]\nd ::= [a-z] d?", "a \u4e16!zz"});
@@ -220,7 +219,8 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
 }
 
 TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
-  SKIP_WITHOUT_GPT2(vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const auto vocabulary = gpt2_vocabulary();
   uint64_t random = 7;
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar, {.unrolled_states = 8});
@@ -315,7 +315,8 @@ TEST(Metamorphic, TokenLiteralsAllowOnlyTheirTokens) {
 }
 
 TEST(Metamorphic, VocabulariesStayInBounds) {
-  SKIP_WITHOUT_GPT2(vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const auto vocabulary = gpt2_vocabulary();
   EXPECT_LE(vocabulary->memory_size(), size_t{1'250'000});
   RecordProperty("vocabulary_bytes", static_cast<int>(vocabulary->memory_size()));
 }

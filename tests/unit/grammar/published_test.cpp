@@ -11,9 +11,7 @@
 namespace sotto::test {
 namespace {
 
-#define SKIP_WITHOUT(path)                   \
-  const auto path = shared_data("grammars"); \
-  if (!path) GTEST_SKIP() << "the shared test data is not there"
+constexpr char kGrammars[] = "grammars";
 
 void check_cases(const nlohmann::json& entry, std::string_view root) {
   const auto text = entry["source_text"].get<std::string>();
@@ -29,8 +27,8 @@ void check_cases(const nlohmann::json& entry, std::string_view root) {
 }
 
 TEST(Published, VerdictsEqualThoseOfLlamaCpp) {
-  SKIP_WITHOUT(grammars);
-  const auto json = nlohmann::json::parse(read_file(*grammars / "cases_llamacpp.json"));
+  SOTTO_REQUIRE_DATA(kGrammars);
+  const auto json = nlohmann::json::parse(read_file(shared_data() / kGrammars / "cases_llamacpp.json"));
   size_t checked = 0;
   for (const auto& entry : json["cases"]) {
     const auto kind = entry["kind"].get<std::string>();
@@ -47,8 +45,8 @@ TEST(Published, VerdictsEqualThoseOfLlamaCpp) {
 }
 
 TEST(Published, VerdictsEqualThoseOfXgrammar) {
-  SKIP_WITHOUT(grammars);
-  const auto json = nlohmann::json::parse(read_file(*grammars / "cases_xgrammar.json"));
+  SOTTO_REQUIRE_DATA(kGrammars);
+  const auto json = nlohmann::json::parse(read_file(shared_data() / kGrammars / "cases_xgrammar.json"));
   size_t checked = 0;
   for (const auto& entry : json["cases"]) {
     if (entry["kind"] != "grammar") continue;
@@ -60,8 +58,8 @@ TEST(Published, VerdictsEqualThoseOfXgrammar) {
 
 // The grammars that llama.cpp prints for schemas.
 TEST(Published, SchemaGrammarsCompile) {
-  SKIP_WITHOUT(grammars);
-  const auto json = nlohmann::json::parse(read_file(*grammars / "schema_to_gbnf_llamacpp.json"));
+  SOTTO_REQUIRE_DATA(kGrammars);
+  const auto json = nlohmann::json::parse(read_file(shared_data() / kGrammars / "schema_to_gbnf_llamacpp.json"));
   for (const auto& entry : json["cases"]) {
     if (entry["expect"] != "success") continue;
     const TestGrammar grammar(entry["published_grammar"].get<std::string>());
@@ -84,10 +82,10 @@ const std::map<std::string, std::string> kRefused = {
 };
 
 TEST(Published, GrammarsFromTheWildCompile) {
-  SKIP_WITHOUT(grammars);
+  SOTTO_REQUIRE_DATA(kGrammars);
   const TestVocabulary vocabulary = small_vocabulary();
   size_t compiled = 0;
-  for (const auto& file : std::filesystem::directory_iterator(*grammars / "gbnf")) {
+  for (const auto& file : std::filesystem::directory_iterator(shared_data() / kGrammars / "gbnf")) {
     if (file.path().extension() != ".gbnf") continue;
     const auto name = file.path().filename().string();
     const TestGrammar grammar(read_file(file.path()));
@@ -122,11 +120,11 @@ int walk(const TestGrammar& grammar, const TestVocabulary& vocabulary, uint64_t 
 }
 
 TEST(Published, GrammarsFromTheWildFitTheDefaultLimits) {
-  SKIP_WITHOUT(grammars);
+  SOTTO_REQUIRE_DATA(kGrammars);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
   const auto vocabulary = gpt2_vocabulary();
-  if (!vocabulary) GTEST_SKIP() << "GPT-2's vocabulary is not there";
   constexpr int kTokens = 40;
-  for (const auto& file : std::filesystem::directory_iterator(*grammars / "gbnf")) {
+  for (const auto& file : std::filesystem::directory_iterator(shared_data() / kGrammars / "gbnf")) {
     const std::string name = file.path().filename().string();
     const bool is_tested_below = name == "meta-introspector__elixir.gbnf";
     if (file.path().extension() != ".gbnf" || is_tested_below) continue;
@@ -141,10 +139,10 @@ TEST(Published, GrammarsFromTheWildFitTheDefaultLimits) {
 // The grammar has left recursion through a hundred rules, and dozens of ways to read each text. Long texts of random
 // tokens have too many ways for any limit.
 TEST(Published, AnAmbiguousLanguageFitsTheDefaultLimits) {
-  SKIP_WITHOUT(grammars);
+  SOTTO_REQUIRE_DATA(kGrammars);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
   const auto vocabulary = gpt2_vocabulary();
-  if (!vocabulary) GTEST_SKIP() << "GPT-2's vocabulary is not there";
-  const TestGrammar grammar(read_file(*grammars / "gbnf/meta-introspector__elixir.gbnf"));
+  const TestGrammar grammar(read_file(shared_data() / kGrammars / "gbnf/meta-introspector__elixir.gbnf"));
   TestMatcher matcher(grammar, vocabulary.get());
   for (const char* text : {"x", "=", "[", "1,", "{", "a"}) {
     TokenMask mask;
@@ -167,11 +165,11 @@ ws ::= [ \t\n\r]*
 )gbnf";
 
 TEST(Published, JsonTestSuiteIsExact) {
-  SKIP_WITHOUT(grammars);
+  SOTTO_REQUIRE_DATA(kGrammars);
   const TestGrammar grammar(kJson);
   TestMatcher matcher(grammar);
   std::map<char, size_t> seen;
-  for (const auto& file : std::filesystem::directory_iterator(*grammars / "json-test-suite")) {
+  for (const auto& file : std::filesystem::directory_iterator(shared_data() / kGrammars / "json-test-suite")) {
     const auto name = file.path().filename().string();
     const char verdict = name[0];
     if (file.path().extension() != ".json" || (verdict != 'y' && verdict != 'n')) continue;
@@ -211,11 +209,11 @@ void walk_to_the_end(TestMatcher& matcher, uint64_t* random, const char* name) {
 }
 
 TEST(Published, RandomWalksReachTheEnd) {
-  SKIP_WITHOUT(grammars);
+  SOTTO_REQUIRE_DATA(kGrammars);
   const TestVocabulary vocabulary = small_vocabulary({"true", "\": ", "}}", "]]", "é"});
   uint64_t random = 1;
   for (const char* name : {"json.gbnf", "json_arr.gbnf", "arithmetic.gbnf"}) {
-    const TestGrammar grammar(read_file(*grammars / "gbnf" / (std::string("ggerganov__") + name)));
+    const TestGrammar grammar(read_file(shared_data() / kGrammars / "gbnf" / (std::string("ggerganov__") + name)));
     TestMatcher matcher(grammar, &vocabulary);
     for (int walk = 0; walk < 100; ++walk) walk_to_the_end(matcher, &random, name);
   }

@@ -31,9 +31,8 @@ const std::map<std::string, std::string> kDifferences = {
 };
 
 void run_cases(const std::string& file, size_t expected) {
-  const auto path = shared_data(file);
-  if (!path) GTEST_SKIP() << "test data is missing";
-  const Json document = Json::parse(read_file(*path));
+  SOTTO_REQUIRE_DATA(file);
+  const Json document = Json::parse(read_file(shared_data() / file));
   size_t count = 0;
   for (const Json& item : document.at("cases")) {
     const std::string kind = item.at("kind");

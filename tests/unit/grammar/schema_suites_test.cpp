@@ -77,11 +77,14 @@ void run(const std::string& where, const Json& schema, const Json& tests, const 
   }
 }
 
+constexpr char kSchemaSuite[] = "grammars/json-schema-test-suite";
+constexpr char kSchemaBench[] = "grammars/jsonschemabench";
+constexpr char kJsonSuite[] = "grammars/json-test-suite";
+
 void run_suite(const std::string& folder) {
   Counts counts;
-  const auto root = shared_data("grammars/json-schema-test-suite/" + folder);
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(*root)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(shared_data() / kSchemaSuite / folder)) {
     // Keywords about content are annotations unless an application decides otherwise.
     const bool content = folder == "draft7" && entry.path().filename() == "content.json";
     if (entry.path().extension() == ".json" && !content) files.push_back(entry.path());
@@ -102,21 +105,20 @@ void run_suite(const std::string& folder) {
 }
 
 TEST(SchemaSuites, Draft7SuiteHolds) {
-  if (!shared_data("grammars/json-schema-test-suite")) GTEST_SKIP() << "test data is missing";
+  SOTTO_REQUIRE_DATA(kSchemaSuite);
   run_suite("draft7");
 }
 
 TEST(SchemaSuites, Draft202012SuiteHolds) {
-  if (!shared_data("grammars/json-schema-test-suite")) GTEST_SKIP() << "test data is missing";
+  SOTTO_REQUIRE_DATA(kSchemaSuite);
   run_suite("draft2020-12");
 }
 
 TEST(SchemaSuites, JsonSchemaBenchHolds) {
-  const auto folder = shared_data("grammars/jsonschemabench");
-  if (!folder) GTEST_SKIP() << "test data is missing";
+  SOTTO_REQUIRE_DATA(kSchemaBench);
   Counts counts;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(shared_data() / kSchemaBench)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -151,13 +153,12 @@ std::string spaced(std::string_view json) {
 
 // Long white space has the largest number of simultaneous states, and each can be rolled back.
 TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
-  const auto folder = shared_data("grammars/jsonschemabench");
-  if (!folder) GTEST_SKIP() << "test data is missing";
+  SOTTO_REQUIRE_DATA(kSchemaBench);
   const TestVocabulary vocabulary = small_vocabulary({"  ", "    ", "{\"", "\":", "\",", "[]"});
   GrammarParams options;
   options.json_space = JsonSpace::kFlexible;
   size_t texts = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(shared_data() / kSchemaBench)) {
     if (entry.path().extension() != ".json") continue;
     const Json document = Json::parse(read_file(entry.path()));
     BuiltGrammar grammar = BuiltGrammar::schema(document.at("schema").dump(), options);
@@ -179,8 +180,7 @@ TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
 }
 
 TEST(SchemaSuites, JsonTestSuite) {
-  const auto folder = shared_data("grammars/json-test-suite");
-  if (!folder) GTEST_SKIP() << "test data is missing";
+  SOTTO_REQUIRE_DATA(kJsonSuite);
   GrammarParams params;
   params.json_space = JsonSpace::kFlexible;
   params.max_space = kUnbounded;
@@ -188,7 +188,7 @@ TEST(SchemaSuites, JsonTestSuite) {
   BuiltGrammar grammar = BuiltGrammar::json(params);
   ASSERT_TRUE(grammar.valid()) << grammar.message();
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(shared_data() / kJsonSuite)) {
     const std::string name = entry.path().filename().string();
     if (name[0] != 'y' && name[0] != 'n') continue;
     ++files;

@@ -186,7 +186,7 @@ void expect_guidance(const Json& c) {
 }
 
 TEST(PublishedCases, AllHold) {
-  SOTTO_NEEDS_SHARED(kCases);
+  SOTTO_REQUIRE_DATA(kCases);
   std::ifstream file(test::shared_data() / kCases);
   std::map<std::string, int> checked;
   const Json root = Json::parse(file);

@@ -139,9 +139,8 @@ TEST(Bpe, ASpaceBeforeTheWordEqualsOneInIt) {
 }
 
 TEST(Bpe, MergingAndSearchingAgreeOnGpt2) {
-  const auto directory = shared_data("tokenizer/vocab");
-  SOTTO_REQUIRE_DATA(directory);
-  const auto data = read_tokenizer_directory(*directory, 50257);
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const auto data = read_tokenizer_directory(shared_data() / kGpt2Vocabulary, 50257);
   const TokenizerView tokenizer = data->view();
   for (const uint32_t token : tokenizer.sorted_tokens) {
     const Tokens expected{static_cast<int32_t>(token)};

@@ -13,20 +13,15 @@ namespace {
 
 constexpr uint32_t kSeparator = 0xFFFFFFFF;
 
-std::optional<TokenizerData> read_gpt2() {
-  const auto directory = shared_data("tokenizer/vocab");
-  if (!directory) return std::nullopt;
-  return read_tokenizer_directory(*directory, 50257);
-}
+TokenizerData read_gpt2() { return *read_tokenizer_directory(shared_data() / kGpt2Vocabulary, 50257); }
 
 // Reads GPT-2's vocabulary with added tokens for 2 ... 31 spaces and 2 ... 9 tabs.
-std::optional<TokenizerData> read_whitespace_gpt2(bool add_prefix_space = false) {
-  const auto file = shared_data("tokenizer/vocab/hf_tokenizer_gpt2_plus_38_whitespace_tokens.json");
-  if (!file) return std::nullopt;
+TokenizerData read_whitespace_gpt2(bool add_prefix_space = false) {
+  const auto file = shared_data() / kGpt2Vocabulary / "hf_tokenizer_gpt2_plus_38_whitespace_tokens.json";
   const TemporaryDirectory directory;
-  std::filesystem::copy_file(*file, directory.path() / "tokenizer.json");
-  auto data = read_tokenizer_directory(directory.path(), 50295);
-  if (add_prefix_space) data->prefix_space = PrefixSpace::kIfMissing;
+  std::filesystem::copy_file(file, directory.path() / "tokenizer.json");
+  TokenizerData data = *read_tokenizer_directory(directory.path(), 50295);
+  if (add_prefix_space) data.prefix_space = PrefixSpace::kIfMissing;
   return data;
 }
 
@@ -130,11 +125,11 @@ void expect_golden(std::istream& line, const TokenizerView& tokenizer, const std
 }
 
 TEST(Gpt2Tokenizer, PublishedVectorsHold) {
-  const auto path = shared_data("tokenizer/gpt2_encode_vectors.json");
-  SOTTO_REQUIRE_DATA(path);
-  const auto data = read_gpt2();
-  const TokenizerView tokenizer = data->view();
-  const auto cases = nlohmann::json::parse(read_file(*path)).at("cases");
+  constexpr char kVectors[] = "tokenizer/gpt2_encode_vectors.json";
+  SOTTO_REQUIRE_DATA(kVectors);
+  const TokenizerData data = read_gpt2();
+  const TokenizerView tokenizer = data.view();
+  const auto cases = nlohmann::json::parse(read_file(shared_data() / kVectors)).at("cases");
   ASSERT_GE(cases.size(), 275u);
   for (const auto& vector : cases) {
     const auto text = vector.at("text").get<std::string>();
@@ -145,11 +140,11 @@ TEST(Gpt2Tokenizer, PublishedVectorsHold) {
 }
 
 TEST(Gpt2Tokenizer, RandomStringsAgreeWithTokenizers) {
-  const auto gpt2 = read_gpt2();
-  SOTTO_REQUIRE_DATA(gpt2);
-  const auto whitespace = read_whitespace_gpt2();
-  const auto prefixing = read_whitespace_gpt2(true);
-  const TokenizerView views[] = {gpt2->view(), whitespace->view(), prefixing->view()};
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const TokenizerData gpt2 = read_gpt2();
+  const TokenizerData whitespace = read_whitespace_gpt2();
+  const TokenizerData prefixing = read_whitespace_gpt2(true);
+  const TokenizerView views[] = {gpt2.view(), whitespace.view(), prefixing.view()};
   auto lines = golden("random_strings.txt");
   Random random(1);
   for (int line = 0; line < 100; ++line) {
@@ -171,16 +166,15 @@ TEST(Gpt2Tokenizer, RandomStringsAgreeWithTokenizers) {
 }
 
 TEST(Gpt2Tokenizer, CorporaAgreeWithTokenizersAndComeBack) {
-  const auto gpt2 = read_gpt2();
-  SOTTO_REQUIRE_DATA(gpt2);
-  const auto whitespace = read_whitespace_gpt2();
-  const TokenizerView tokenizer = gpt2->view(), whitespace_tokenizer = whitespace->view();
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const TokenizerData gpt2 = read_gpt2();
+  const TokenizerData whitespace = read_whitespace_gpt2();
+  const TokenizerView tokenizer = gpt2.view(), whitespace_tokenizer = whitespace.view();
   auto lines = golden("corpora.txt");
   size_t file_count = 0;
   for (std::string name; lines >> name; ++file_count) {
-    const auto path = shared_data(name);
-    SOTTO_REQUIRE_DATA(path);
-    const std::string text = read_file(*path);
+    SOTTO_REQUIRE_DATA(name);
+    const std::string text = read_file(shared_data() / name);
     expect_golden(lines, tokenizer, text, false, name);
     expect_golden(lines, whitespace_tokenizer, text, true, name);
   }
@@ -188,9 +182,9 @@ TEST(Gpt2Tokenizer, CorporaAgreeWithTokenizersAndComeBack) {
 }
 
 TEST(Gpt2Tokenizer, MegabyteWordsAgreeWithTokenizers) {
-  const auto gpt2 = read_gpt2();
-  SOTTO_REQUIRE_DATA(gpt2);
-  const TokenizerView tokenizer = gpt2->view();
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const TokenizerData gpt2 = read_gpt2();
+  const TokenizerView tokenizer = gpt2.view();
   auto lines = golden("long_words.txt");
   const std::string words[] = {repeat("a", 1000000),         repeat(" ", 1000000),
                                repeat("-", 1000000),         repeat("\u00c3\u00c2", 250000),
@@ -202,9 +196,9 @@ TEST(Gpt2Tokenizer, MegabyteWordsAgreeWithTokenizers) {
 }
 
 TEST(Gpt2Tokenizer, MegabyteOfTextThatAlmostMatchesAddedTokens) {
-  const auto whitespace = read_whitespace_gpt2();
-  SOTTO_REQUIRE_DATA(whitespace);
-  const TokenizerView tokenizer = whitespace->view();
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const TokenizerData whitespace = read_whitespace_gpt2();
+  const TokenizerView tokenizer = whitespace.view();
   for (const std::string& text : {repeat(" a", 500000), repeat("  a", 300000), repeat("<|endoftext|", 80000),
                                   repeat("\t\t\t\t\t\t\t\t\t\t x", 80000), repeat("<", 1000000)}) {
     const auto tokens = encode_all(tokenizer, text, true);
@@ -213,26 +207,26 @@ TEST(Gpt2Tokenizer, MegabyteOfTextThatAlmostMatchesAddedTokens) {
 }
 
 TEST(Gpt2Tokenizer, BothVocabularyFilesGiveTheSameTokenizer) {
-  const auto gpt2 = read_gpt2();
-  SOTTO_REQUIRE_DATA(gpt2);
-  const auto root = shared_data("tokenizer/vocab");
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const TokenizerData gpt2 = read_gpt2();
+  const std::filesystem::path root = shared_data() / kGpt2Vocabulary;
   const TemporaryDirectory directory;
-  std::filesystem::copy_file(*root / "hf_vocab.json", directory.path() / "vocab.json");
-  std::filesystem::copy_file(*root / "vocab.bpe", directory.path() / "merges.txt");
+  std::filesystem::copy_file(root / "hf_vocab.json", directory.path() / "vocab.json");
+  std::filesystem::copy_file(root / "vocab.bpe", directory.path() / "merges.txt");
   const auto other = read_tokenizer_directory(directory.path(), 50257);
-  EXPECT_EQ(other->token_bytes, gpt2->token_bytes);
-  EXPECT_EQ(other->token_kinds, gpt2->token_kinds);
-  EXPECT_EQ(other->merge_index, gpt2->merge_index);
-  EXPECT_EQ(other->sorted_tokens, gpt2->sorted_tokens);
+  EXPECT_EQ(other->token_bytes, gpt2.token_bytes);
+  EXPECT_EQ(other->token_kinds, gpt2.token_kinds);
+  EXPECT_EQ(other->merge_index, gpt2.merge_index);
+  EXPECT_EQ(other->sorted_tokens, gpt2.sorted_tokens);
 }
 
 TEST(Gpt2Tokenizer, ArraysAreWhatTheVocabularyImplies) {
-  const auto gpt2 = read_gpt2();
-  SOTTO_REQUIRE_DATA(gpt2);
-  const TokenizerView tokenizer = gpt2->view();
+  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  const TokenizerData gpt2 = read_gpt2();
+  const TokenizerView tokenizer = gpt2.view();
   EXPECT_EQ(tokenizer.merges.size(), 50000u);
   EXPECT_EQ(tokenizer.sorted_tokens.size(), 50256u);
-  EXPECT_EQ(gpt2->added_tokens, std::vector<uint32_t>{50256});
+  EXPECT_EQ(gpt2.added_tokens, std::vector<uint32_t>{50256});
   EXPECT_EQ(tokenizer.token_kinds[50256], TokenKind::kSpecial);
   EXPECT_EQ(tokenizer.max_token_bytes, 128u);
   EXPECT_TRUE(tokenizer.merges_ascend);

@@ -14,8 +14,7 @@
 
 namespace sotto::test {
 
-#define SOTTO_REQUIRE_DATA(path) \
-  if (!(path)) GTEST_SKIP() << "test data is missing; set SOTTO_TEST_DATA"
+inline constexpr char kGpt2Vocabulary[] = "tokenizer/vocab";  // a directory of the shared data
 
 void write_file(const std::filesystem::path& path, std::string_view text);
 
