@@ -1,7 +1,4 @@
 // The program sotto: text generation on the command line, on top of the C++ binding.
-#include <cstdio>
-#include <exception>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +6,6 @@
 #include "platforms/cli/commands.h"
 #include "platforms/cli/options/config.h"
 #include "platforms/cli/support/failure.h"
-#include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"
 #include "platforms/command_line/parser.h"
 #include "platforms/command_line/system.h"
@@ -76,18 +72,4 @@ int run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace sotto::cli
 
-int main(int argc, char** argv) {
-  sotto::cli::prepare_streams();
-  try {
-    return sotto::cli::run_program(argc, argv);
-  } catch (const sotto::cli::Failure& failure) {
-    std::fprintf(stderr, "sotto: %s\n", sotto::cli::for_terminal(failure.what()).c_str());
-    return failure.exit_code();
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "sotto: not enough memory\n");
-    return sotto::cli::kExitFailure;
-  } catch (const std::exception& exception) {
-    std::fprintf(stderr, "sotto: %s\n", exception.what());
-    return sotto::cli::kExitFailure;
-  }
-}
+int main(int argc, char** argv) { return sotto::cli::run_main("sotto", sotto::cli::run_program, argc, argv); }

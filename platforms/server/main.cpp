@@ -1,10 +1,7 @@
 // The program sotto-serve: a local HTTP server with the OpenAI API.
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <new>
 #include <optional>
 #include <string>
 
@@ -12,7 +9,7 @@
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/config.h"
 #include "platforms/cli/options/sampler.h"
-#include "platforms/cli/support/text.h"
+#include "platforms/cli/support/failure.h"
 #include "platforms/command_line/help.h"
 #include "platforms/command_line/parser.h"
 #include "platforms/server/server.h"
@@ -109,17 +106,4 @@ int run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace sotto::cli
 
-int main(int argc, char** argv) {
-  try {
-    return sotto::cli::run_program(argc, argv);
-  } catch (const sotto::cli::Failure& failure) {
-    std::fprintf(stderr, "sotto-serve: %s\n", sotto::cli::for_terminal(failure.what()).c_str());
-    return failure.exit_code();
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "sotto-serve: not enough memory\n");
-    return sotto::cli::kExitFailure;
-  } catch (const std::exception& exception) {
-    std::fprintf(stderr, "sotto-serve: %s\n", exception.what());
-    return sotto::cli::kExitFailure;
-  }
-}
+int main(int argc, char** argv) { return sotto::cli::run_main("sotto-serve", sotto::cli::run_program, argc, argv); }

@@ -39,6 +39,10 @@ inline Failure failure_of(const std::string& subject, const Error& error) {
 // which has the tables.
 Failure option_failure(const std::string& subject, const Error& error);
 
+// Calls `run` for main(). A Failure or another exception becomes a line on standard error, and its exit code is
+// returned.
+int run_main(const char* program, int (*run)(int argc, char** argv), int argc, char** argv);
+
 // Calls the library with parameters that were set by options. Errors become Failures that name the option.
 template <typename Call>
 auto call_with_options(const std::string& subject, Call&& function) -> decltype(function()) {
