@@ -5,54 +5,15 @@
 #include <string>
 
 #include "kernels/linear/int4.h"
-#include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
+#include "tests/capi/hostile_file.h"
 #include "tests/capi/open_session.h"
 
 namespace sotto {
 namespace {
 
 constexpr ModelShape kShape = {300, 32, 64, 2, 48, 2};
-
-struct Outcome {
-  sotto_status status;
-  std::string message;
-  std::vector<float> logits;
-};
-
-Outcome try_file(const std::vector<uint8_t>& bytes, bool verify_checksums = true) {
-  AlignedBytes file(bytes);
-  sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
-  sotto_model_params params;
-  sotto_model_params_init(&params, sizeof params);
-  params.verify_checksums = verify_checksums ? 1 : 0;
-  size_t needed;
-  sotto_status status = sotto_model_memory_size(file.data(), file.size(), &params, &needed, &error);
-  if (status != SOTTO_OK) return {status, error.message, {}};
-  if (needed > size_t{1} << 28) return {SOTTO_MODEL_UNSUPPORTED, "too large for this test", {}};
-  AlignedBytes memory(needed);
-  sotto_model* model;
-  status = sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, &error);
-  if (status != SOTTO_OK) return {status, error.message, {}};
-  sotto_model_info info = {};
-  info.struct_size = sizeof info;
-  EXPECT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
-  if (info.vocabulary_size < 4) return {SOTTO_OK, "", {}};
-  OpenSession session(model, [](auto& p) { p.batch_tokens = 4; });
-  const sotto_token tokens[] = {1, 2, 3};
-  if (sotto_session_prefill(session.get(), tokens, 3) != SOTTO_OK) return {SOTTO_OK, "", {}};
-  return {SOTTO_OK, "", session.logits()};
-}
-
-void repair_checksums(std::vector<uint8_t>& bytes) {
-  FileHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  header.metadata_checksum = xxhash64(bytes.data() + sizeof header, header.metadata_size);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  header.header_checksum = xxhash64(bytes.data(), offsetof(FileHeader, header_checksum));
-  std::memcpy(bytes.data(), &header, sizeof header);
-}
 
 const format::Model& model_of(const std::vector<uint8_t>& bytes) {
   return *format::GetModel(bytes.data() + sizeof(FileHeader));
@@ -67,13 +28,16 @@ void expect_refused(const std::vector<uint8_t>& bytes, const char* part) {
 TEST(Int4File, RunsWithTheBitsOfTheReference) {
   for (const bool int8_head : {false, true}) {
     const auto bytes = make_int4_model_file(kShape, false, int8_head);
-    const std::vector<float> logits = try_file(bytes).logits;
-    ASSERT_EQ(logits.size(), kShape.vocabulary_size);
-    LoadedModel reference(bytes, SOTTO_ISA_REFERENCE);
-    OpenSession session(reference.get(), [](auto& p) { p.batch_tokens = 4; });
-    const sotto_token tokens[] = {1, 2, 3};
-    ASSERT_EQ(sotto_session_prefill(session.get(), tokens, 3), SOTTO_OK);
-    EXPECT_EQ(session.logits(), logits);
+    std::vector<float> logits[2];
+    for (const sotto_isa isa : {SOTTO_ISA_AUTO, SOTTO_ISA_REFERENCE}) {
+      LoadedModel model(bytes, isa);
+      OpenSession session(model.get(), [](auto& p) { p.batch_tokens = 4; });
+      const sotto_token tokens[] = {1, 2, 3};
+      ASSERT_EQ(sotto_session_prefill(session.get(), tokens, 3), SOTTO_OK);
+      logits[isa == SOTTO_ISA_REFERENCE] = session.logits();
+    }
+    EXPECT_EQ(logits[0].size(), kShape.vocabulary_size);
+    EXPECT_EQ(logits[0], logits[1]);
   }
 }
 
@@ -137,20 +101,11 @@ TEST(Int4File, DamagedTilesAreDetected) {
 
 TEST(Int4File, HostileMetadataIsRejectedOrHarmless) {
   const auto good = make_int4_model_file(kShape, true, /*int8_head=*/true);
-  FileHeader header;
-  std::memcpy(&header, good.data(), sizeof header);
   std::mt19937 random(3);
   size_t refused = 0;
   constexpr size_t kRounds = 3000;
   for (size_t i = 0; i < kRounds; ++i) {
-    auto bytes = good;
-    for (uint32_t change = 0; change <= random() % 3; ++change) {
-      const size_t at = sizeof header + random() % header.metadata_size;
-      constexpr uint8_t kValues[] = {0, 1, 0x7f, 0x80, 0xff, 4, 0x40};
-      bytes[at] = random() % 2 == 0 ? static_cast<uint8_t>(random()) : kValues[random() % 7];
-    }
-    repair_checksums(bytes);
-    refused += try_file(bytes, i % 2 == 0).status != SOTTO_OK;
+    refused += try_file(with_other_metadata(good, random), i % 2 == 0).status != SOTTO_OK;
   }
   EXPECT_GT(refused, kRounds / 8);
 }

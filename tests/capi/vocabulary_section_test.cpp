@@ -5,10 +5,10 @@
 #include <string>
 
 #include "capi/include/sotto_grammar.h"
-#include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
 #include "tests/capi/open_session.h"
+#include "tests/support/model_checksums.h"
 
 namespace sotto {
 namespace {
@@ -27,15 +27,6 @@ void set(std::vector<uint8_t>& file, flatbuffers::voffset_t field, T value) {
   const uint8_t* place = table->GetAddressOf(field);
   ASSERT_NE(place, nullptr);
   std::memcpy(file.data() + (place - file.data()), &value, sizeof value);
-}
-
-void repair_checksums(std::vector<uint8_t>& bytes) {
-  FileHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  header.metadata_checksum = xxhash64(bytes.data() + sizeof header, header.metadata_size);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  header.header_checksum = xxhash64(bytes.data(), offsetof(FileHeader, header_checksum));
-  std::memcpy(bytes.data(), &header, sizeof header);
 }
 
 struct Outcome {

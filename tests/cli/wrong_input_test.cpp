@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
 #include "tests/cli/program.h"
+#include "tests/support/model_checksums.h"
 
 namespace sotto::test {
 namespace {
@@ -26,14 +26,8 @@ Result generate_from(const std::string& path) {
   return run_sotto({"generate", "-m", path, "--seed", "0", "-p", "Once", "-n", "4", "-q", "--no-echo"});
 }
 
-// Corrects the checksums of the file, so that only later checks can reject it.
 std::string with_checksums(std::string bytes) {
-  FileHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  const size_t size = std::min<size_t>(header.metadata_size, bytes.size() - sizeof header);
-  header.metadata_checksum = xxhash64(bytes.data() + sizeof header, size);
-  header.header_checksum = xxhash64(&header, offsetof(FileHeader, header_checksum));
-  std::memcpy(bytes.data(), &header, sizeof header);
+  repair_checksums({reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
   return bytes;
 }
 
