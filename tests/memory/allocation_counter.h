@@ -1,7 +1,10 @@
 // Counts calls that request memory from the system, in the whole process.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
+#include <string>
 
 namespace sotto {
 
@@ -9,5 +12,15 @@ namespace sotto {
 // began, or 0 while counting is off.
 void begin_counting();
 uint64_t end_counting();
+
+// Checks that a call, which returns a status, succeeds without an allocation.
+template <typename Call>
+void expect_no_allocation(const std::string& name, Call&& call) {
+  begin_counting();
+  const auto status = static_cast<int32_t>(call());
+  const uint64_t allocations = end_counting();
+  EXPECT_EQ(allocations, 0u) << name;
+  EXPECT_GE(status, 0) << name;
+}
 
 }  // namespace sotto

@@ -25,18 +25,7 @@ TEST(AllocationCounter, SeesAllocations) {
   munmap(pages, 4096);
 }
 
-class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint32_t, sotto_isa, int>> {
- protected:
-  // Runs a call under the counter. The result is checked afterwards.
-  template <typename F>
-  void expect_none(const char* name, F&& call) {
-    begin_counting();
-    const sotto_status status = call();
-    const uint64_t allocations = end_counting();
-    EXPECT_EQ(allocations, 0u) << name;
-    EXPECT_GE(status, 0) << name << ": " << sotto_status_text(status);
-  }
-};
+class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint32_t, sotto_isa, int>> {};
 
 int32_t go_on(void*, const sotto_piece*) { return 0; }
 
@@ -58,11 +47,12 @@ TEST_P(Allocation, CallsAfterInitDoNotAllocate) {
   sotto_token tokens[64];
   size_t count = 0;
   const char text[] = "It was a dark and stormy night";
-  expect_none("tokenize", [&] { return sotto_tokenize(model.get(), text, 20, 0, tokens, 64, &count, nullptr); });
-  expect_none("prefill", [&] { return sotto_session_prefill(session, tokens, count); });
+  expect_no_allocation("tokenize",
+                       [&] { return sotto_tokenize(model.get(), text, 20, 0, tokens, 64, &count, nullptr); });
+  expect_no_allocation("prefill", [&] { return sotto_session_prefill(session, tokens, count); });
   const sotto_piece* piece;
   for (int i = 0; i < 40; ++i) {
-    expect_none("next", [&] { return sotto_session_next(session, &piece); });
+    expect_no_allocation("next", [&] { return sotto_session_next(session, &piece); });
   }
   AlignedBytes other_memory(size);
   sotto_session* other;
@@ -74,21 +64,21 @@ TEST_P(Allocation, CallsAfterInitDoNotAllocate) {
     sotto_session* const both[] = {session, other};
     const sotto_piece* pieces[2];
     sotto_status statuses[2] = {-1, -1};
-    expect_none("next of both", [&] { return sotto_sessions_next(both, 2, pieces, statuses, nullptr); });
+    expect_no_allocation("next of both", [&] { return sotto_sessions_next(both, 2, pieces, statuses, nullptr); });
     EXPECT_TRUE(statuses[0] >= 0 && statuses[1] >= 0);
   }
   sotto_session_deinit(other);
   const float* logits;
   size_t logit_count;
-  expect_none("logits", [&] {
+  expect_no_allocation("logits", [&] {
     const sotto_status status = sotto_session_logits(session, &logits, &logit_count);
     return status == SOTTO_STOP_CONTEXT_FULL ? SOTTO_OK : status;
   });
-  expect_none("cancel", [&] {
+  expect_no_allocation("cancel", [&] {
     sotto_session_cancel(session);
     return sotto_session_next(session, &piece);
   });
-  expect_none("reset", [&] {
+  expect_no_allocation("reset", [&] {
     sotto_session_reset(session);
     return SOTTO_OK;
   });
@@ -103,16 +93,17 @@ TEST_P(Allocation, CallsAfterInitDoNotAllocate) {
         sampler.min_p = top_k == 0 ? 0.0f : 0.1f;
         sampler.repetition_penalty = top_p == 1.0f ? 1.0f : 1.3f;
         sampler.log_probabilities = 1;
-        expect_none("set_sampler", [&] { return sotto_session_set_sampler(session, &sampler, nullptr); });
-        expect_none("generate", [&] { return sotto_session_generate(session, tokens, 10, 12, go_on, nullptr); });
-        expect_none("rewind", [&] {
+        expect_no_allocation("set_sampler", [&] { return sotto_session_set_sampler(session, &sampler, nullptr); });
+        expect_no_allocation("generate",
+                             [&] { return sotto_session_generate(session, tokens, 10, 12, go_on, nullptr); });
+        expect_no_allocation("rewind", [&] {
           sotto_session_info info = {};
           info.struct_size = sizeof info;
           (void)sotto_session_get_info(session, &info);
           return sotto_session_rewind(session, info.token_count - 1);
         });
-        expect_none("next after rewind", [&] { return sotto_session_next(session, &piece); });
-        expect_none("reset", [&] {
+        expect_no_allocation("next after rewind", [&] { return sotto_session_next(session, &piece); });
+        expect_no_allocation("reset", [&] {
           sotto_session_reset(session);
           return SOTTO_OK;
         });

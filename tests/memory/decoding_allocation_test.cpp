@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "tests/memory/allocation_counter.h"
+#include "tests/memory/search_modes.h"
 #include "tests/memory/support.h"
+#include "tests/support/sampler_settings.h"
 
 namespace sotto {
 namespace {
@@ -17,16 +19,6 @@ namespace {
 constexpr ModelShape kShape = {400, 64, 96, 3, 200, 6};
 constexpr sotto_token kPrompt[] = {5, 6, 7, 5, 6, 9, 10, 11, 12, 5, 6};
 constexpr size_t kPromptCount = std::size(kPrompt);
-
-// Runs a call. The result is checked afterwards.
-template <typename Call>
-void expect_none(const std::string& name, Call&& call) {
-  begin_counting();
-  const sotto_status status = call();
-  const uint64_t allocations = end_counting();
-  EXPECT_EQ(allocations, 0u) << name;
-  EXPECT_GE(status, 0) << name << ": " << sotto_status_text(status);
-}
 
 class DecodingAllocation : public testing::TestWithParam<uint32_t> {
  protected:
@@ -65,9 +57,9 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
     params.log_probabilities = 1;
     params.alternative_count = 5;
     adjust(params);
-    expect_none(name, [&] { return sotto_session_set_sampler(session_, &params, nullptr); });
-    expect_none(name, [&] { return sotto_session_generate(session_, nullptr, 0, 5, nullptr, nullptr); });
-    expect_none(name, [&] { return sotto_session_rewind(session_, kPromptCount); });
+    expect_no_allocation(name, [&] { return sotto_session_set_sampler(session_, &params, nullptr); });
+    expect_no_allocation(name, [&] { return sotto_session_generate(session_, nullptr, 0, 5, nullptr, nullptr); });
+    expect_no_allocation(name, [&] { return sotto_session_rewind(session_, kPromptCount); });
   }
 
   LoadedModel model_;
@@ -77,20 +69,21 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
   sotto_session* other_ = nullptr;
 };
 
-TEST_P(DecodingAllocation, PenaltiesDoNotAllocate) {
-  run("frequency", [](auto& p) { p.frequency_penalty = 0.5f; });
-  run("presence", [](auto& p) { p.presence_penalty = 0.5f; });
-  run("slope", [](auto& p) {
-    p.repetition_penalty = 1.2f;
-    p.penalty_slope = 1.5f;
-    p.repetition_window = UINT32_MAX;
-  });
-  run("n-grams", [](auto& p) { p.no_repeat_ngram = 2; });
-  run("dry", [](auto& p) { p.dry_multiplier = 1; });
-  run("guard", [](auto& p) { p.guard_window = 32; });
+TEST_P(DecodingAllocation, StagesSelectionsAndWatermarksDoNotAllocate) {
+  for (const sotto_order order : {SOTTO_ORDER_DEFAULT, SOTTO_ORDER_TRANSFORMERS, SOTTO_ORDER_VLLM}) {
+    for (const auto& [name, adjust] : sampler_settings<sotto_sampler_params>()) {
+      run(name, [&](auto& p) {
+        p.top_k = 0;
+        p.top_p = 1;
+        p.min_p = 0;
+        p.order = order;
+        adjust(p);
+      });
+    }
+  }
 }
 
-TEST_P(DecodingAllocation, BansAndBiasesDoNotAllocate) {
+TEST_P(DecodingAllocation, ListsDoNotAllocate) {
   const sotto_token tokens[] = {1, 2, 3};
   const sotto_token_bias biases[] = {{4, 1.0f}, {5, -1.0f}};
   const sotto_sequence_bias sequences[] = {{tokens, 3, 2.0f, 0}};
@@ -121,66 +114,17 @@ TEST_P(DecodingAllocation, BansAndBiasesDoNotAllocate) {
       [](auto& p) { p.logits_callback = [](void*, float* logits, size_t count) { logits[count - 1] += 1; }; });
 }
 
-TEST_P(DecodingAllocation, TruncationsDoNotAllocate) {
-  const std::pair<const char*, std::function<void(sotto_sampler_params&)>> stages[] = {
-      {"top_k", [](auto& p) { p.top_k = 7; }},
-      {"top_p", [](auto& p) { p.top_p = 0.7f; }},
-      {"top_p decay",
-       [](auto& p) {
-         p.top_p = 0.9f;
-         p.top_p_decay = 0.9f;
-       }},
-      {"min_p", [](auto& p) { p.min_p = 0.3f; }},
-      {"top_a", [](auto& p) { p.top_a = 0.3f; }},
-      {"tail_free", [](auto& p) { p.tail_free = 0.8f; }},
-      {"typical", [](auto& p) { p.typical_p = 0.6f; }},
-      {"epsilon", [](auto& p) { p.epsilon = 0.01f; }},
-      {"eta", [](auto& p) { p.eta = 0.01f; }},
-      {"top_n_sigma", [](auto& p) { p.top_n_sigma = 1; }},
-      {"top_h", [](auto& p) { p.top_h = 0.5f; }},
-      {"xtc",
-       [](auto& p) {
-         p.xtc_probability = 1;
-         p.xtc_threshold = 0.001f;
-       }},
-      {"dynamic temperature", [](auto& p) { p.temperature_range = 0.5f; }},
-      {"smoothing", [](auto& p) { p.smoothing_factor = 0.3f; }},
-  };
-  for (const sotto_order order : {SOTTO_ORDER_DEFAULT, SOTTO_ORDER_TRANSFORMERS, SOTTO_ORDER_VLLM}) {
-    for (const auto& [name, adjust] : stages) {
-      run(name, [&](auto& p) {
-        p.top_k = 0;
-        p.top_p = 1;
-        p.min_p = 0;
-        p.order = order;
-        adjust(p);
-      });
-    }
-  }
-}
-
-TEST_P(DecodingAllocation, SelectionsAndWatermarksDoNotAllocate) {
-  for (const sotto_selection selection : {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL,
-                                          SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
-    run("selection " + std::to_string(selection), [&](auto& p) {
-      p.selection = selection;
-      p.adaptive_target = 0.3f;
-    });
-  }
+TEST_P(DecodingAllocation, DetectionDoesNotAllocate) {
   for (const sotto_watermark_scheme scheme :
        {SOTTO_WATERMARK_LEFT_HASH, SOTTO_WATERMARK_SELF_HASH, SOTTO_WATERMARK_TOURNAMENT, SOTTO_WATERMARK_GUMBEL}) {
     sotto_watermark_params watermark;
     sotto_watermark_params_init(&watermark, sizeof watermark);
     watermark.scheme = scheme;
-    run("watermark " + std::to_string(scheme), [&](auto& p) { p.watermark = &watermark; });
     sotto_watermark_result result = {};
     result.struct_size = sizeof result;
-    expect_none("detect " + std::to_string(scheme), [&] {
+    expect_no_allocation("detect " + std::to_string(scheme), [&] {
       return sotto_watermark_detect(&watermark, kShape.vocabulary_size, kPrompt, kPromptCount, &result, nullptr);
     });
-  }
-  for (const sotto_dola dola : {SOTTO_DOLA_LOW, SOTTO_DOLA_HIGH}) {
-    run("dola " + std::to_string(dola), [&](auto& p) { p.dola = dola; });
   }
 }
 
@@ -194,15 +138,15 @@ TEST_P(DecodingAllocation, ConversationsDoNotAllocate) {
   AlignedBytes memory(size);
   std::vector<uint8_t> saved(4096);
   sotto_chat* chat = nullptr;
-  expect_none("init", [&] {
+  expect_no_allocation("init", [&] {
     return sotto_chat_init(session_, &params, format.data(), format.size(), memory.data(), size, &chat, nullptr);
   });
   for (int turn = 0; turn < 12; ++turn) {
-    expect_none("add", [&] { return sotto_chat_add(chat, SOTTO_ROLE_USER, "hello", 5, nullptr); });
-    expect_none("reply", [&] { return sotto_chat_reply(chat, 3, nullptr, nullptr, nullptr); });
-    expect_none("save", [&] { return sotto_chat_save(chat, saved.data(), saved.size(), &size); });
-    expect_none("undo", [&] { return sotto_chat_undo(chat, turn % 2, nullptr); });
-    expect_none("restore", [&] { return sotto_chat_restore(chat, saved.data(), size, nullptr); });
+    expect_no_allocation("add", [&] { return sotto_chat_add(chat, SOTTO_ROLE_USER, "hello", 5, nullptr); });
+    expect_no_allocation("reply", [&] { return sotto_chat_reply(chat, 3, nullptr, nullptr, nullptr); });
+    expect_no_allocation("save", [&] { return sotto_chat_save(chat, saved.data(), saved.size(), &size); });
+    expect_no_allocation("undo", [&] { return sotto_chat_undo(chat, turn % 2, nullptr); });
+    expect_no_allocation("restore", [&] { return sotto_chat_restore(chat, saved.data(), size, nullptr); });
   }
 }
 
@@ -217,12 +161,12 @@ TEST_P(DecodingAllocation, StopsHealingAndGuidesDoNotAllocate) {
   stops.stop_string_count = 1;
   stops.banned_strings = strings + 1;
   stops.banned_string_count = 1;
-  expect_none("set_stops", [&] { return sotto_session_set_stops(session_, &stops, nullptr); });
-  expect_none("prefill", [&] { return sotto_session_prefill(session_, kPrompt, 2); });
-  expect_none("heal", [&] { return sotto_session_heal(session_); });
-  expect_none("set_guide", [&] { return sotto_session_set_guide(session_, other_, nullptr, nullptr); });
-  expect_none("generate", [&] { return sotto_session_generate(session_, nullptr, 0, 6, nullptr, nullptr); });
-  expect_none("rewind", [&] { return sotto_session_rewind(session_, kPromptCount); });
+  expect_no_allocation("set_stops", [&] { return sotto_session_set_stops(session_, &stops, nullptr); });
+  expect_no_allocation("prefill", [&] { return sotto_session_prefill(session_, kPrompt, 2); });
+  expect_no_allocation("heal", [&] { return sotto_session_heal(session_); });
+  expect_no_allocation("set_guide", [&] { return sotto_session_set_guide(session_, other_, nullptr, nullptr); });
+  expect_no_allocation("generate", [&] { return sotto_session_generate(session_, nullptr, 0, 6, nullptr, nullptr); });
+  expect_no_allocation("rewind", [&] { return sotto_session_rewind(session_, kPromptCount); });
 }
 
 TEST_P(DecodingAllocation, ScoresAndStatesDoNotAllocate) {
@@ -232,28 +176,22 @@ TEST_P(DecodingAllocation, ScoresAndStatesDoNotAllocate) {
   size_t count = 0;
   sotto_score score = {};
   score.struct_size = sizeof score;
-  expect_none("score", [&] { return sotto_session_score(session_, kPrompt, 11, values, &score); });
-  expect_none("hidden", [&] { return sotto_session_hidden(session_, &hidden, &count); });
-  expect_none("embed", [&] { return sotto_session_embed(session_, kPrompt, 3, SOTTO_POOL_MEAN, embedding); });
+  expect_no_allocation("score", [&] { return sotto_session_score(session_, kPrompt, 11, values, &score); });
+  expect_no_allocation("hidden", [&] { return sotto_session_hidden(session_, &hidden, &count); });
+  expect_no_allocation("embed", [&] { return sotto_session_embed(session_, kPrompt, 3, SOTTO_POOL_MEAN, embedding); });
   size_t size = 0;
   ASSERT_EQ(sotto_session_saved_size(session_, &size), SOTTO_OK);
   std::vector<uint8_t> saved(size);
-  expect_none("save", [&] { return sotto_session_save(session_, saved.data(), size, &size); });
-  expect_none("restore", [&] { return sotto_session_restore(other_, saved.data(), size, nullptr); });
-  expect_none("fork", [&] { return sotto_session_fork(session_, other_, nullptr); });
+  expect_no_allocation("save", [&] { return sotto_session_save(session_, saved.data(), size, &size); });
+  expect_no_allocation("restore", [&] { return sotto_session_restore(other_, saved.data(), size, nullptr); });
+  expect_no_allocation("fork", [&] { return sotto_session_fork(session_, other_, nullptr); });
 }
 
 TEST_P(DecodingAllocation, SearchesDoNotAllocate) {
   const sotto_token phrase_tokens[] = {20, 21};
   const sotto_token_list phrases[] = {{phrase_tokens, 2}};
   const auto search = [&](const std::string& name, auto adjust) {
-    sotto_search_params params;
-    sotto_search_params_init(&params, sizeof params);
-    adjust(params);
-    const sotto_sequence* sequences = nullptr;
-    size_t count = 0;
-    expect_none(name, [&] { return sotto_session_search(session_, &params, &sequences, &count, nullptr); });
-    EXPECT_GT(count, 0u) << name;
+    expect_search_does_not_allocate(session_, name, adjust);
   };
   search("beam", [](auto&) {});
   search("groups", [](auto& p) {
@@ -291,17 +229,17 @@ TEST_P(DecodingAllocation, SpeculationDoesNotAllocate) {
     params.sources = sources == 32 ? 31 : sources;
     params.draft_session = other_;
     params.draft = draft_anything;
-    expect_none("set_speculation", [&] { return sotto_session_set_speculation(session_, &params, nullptr); });
+    expect_no_allocation("set_speculation", [&] { return sotto_session_set_speculation(session_, &params, nullptr); });
     run("sources " + std::to_string(sources), [](auto& p) {
       p.allowed_tokens = kPrompt;
       p.allowed_token_count = kPromptCount;
     });
     sotto_speculation_info info = {};
     info.struct_size = sizeof info;
-    expect_none("info", [&] { return sotto_session_get_speculation_info(session_, &info); });
+    expect_no_allocation("info", [&] { return sotto_session_get_speculation_info(session_, &info); });
     EXPECT_GT(info.proposed_count, 0u) << sources;
   }
-  expect_none("no speculation", [&] { return sotto_session_set_speculation(session_, nullptr, nullptr); });
+  expect_no_allocation("no speculation", [&] { return sotto_session_set_speculation(session_, nullptr, nullptr); });
 }
 
 TEST_P(DecodingAllocation, StandaloneSamplersDoNotAllocate) {
@@ -318,11 +256,11 @@ TEST_P(DecodingAllocation, StandaloneSamplersDoNotAllocate) {
   input.history = kPrompt;
   input.history_count = kPromptCount;
   sotto_token token = -1;
-  expect_none("sample", [&] { return sotto_sampler_sample(sampler, &input, &token, nullptr); });
+  expect_no_allocation("sample", [&] { return sotto_sampler_sample(sampler, &input, &token, nullptr); });
   std::vector<sotto_token> tokens(1000);
   std::vector<float> probabilities(1000);
   size_t count = 0;
-  expect_none("apply", [&] {
+  expect_no_allocation("apply", [&] {
     return sotto_sampler_apply(sampler, &input, tokens.data(), probabilities.data(), 1000, &count, nullptr);
   });
 }

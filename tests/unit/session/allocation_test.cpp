@@ -5,17 +5,7 @@
 namespace sotto {
 namespace {
 
-class Allocations : public testing::TestWithParam<std::tuple<Selection, Overflow>> {
- protected:
-  template <typename F>
-  void expect_none(const char* name, F&& call) {
-    begin_counting();
-    const Status status = call();
-    const uint64_t allocations = end_counting();
-    EXPECT_EQ(allocations, 0u) << name;
-    EXPECT_GE(static_cast<int32_t>(status), 0) << name << ": " << status_text(status);
-  }
-};
+class Allocations : public testing::TestWithParam<std::tuple<Selection, Overflow>> {};
 
 TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
   const auto [selection, overflow] = GetParam();
@@ -47,32 +37,32 @@ TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
   sampler.dola = DolaLayers::kHigh;
   sampler.dry_multiplier = 0.5f;
   sampler.frequency_penalty = 0.2f;
-  expect_none("set_sampler", [&] { return session->set_sampler(sampler, nullptr); });
-  expect_none("set_stops", [&] { return session->set_stops(stop_params, nullptr); });
+  expect_no_allocation("set_sampler", [&] { return session->set_sampler(sampler, nullptr); });
+  expect_no_allocation("set_stops", [&] { return session->set_stops(stop_params, nullptr); });
   for (int round = 0; round < 3; ++round) {
-    expect_none("prefill", [&] { return session->prefill(prompt); });
-    expect_none("heal", [&] { return session->heal(); });
-    expect_none("prefill of the guide", [&] { return guide->prefill(prompt); });
-    expect_none("set_guide", [&] { return session->set_guide(guide.get(), {}, nullptr); });
+    expect_no_allocation("prefill", [&] { return session->prefill(prompt); });
+    expect_no_allocation("heal", [&] { return session->heal(); });
+    expect_no_allocation("prefill of the guide", [&] { return guide->prefill(prompt); });
+    expect_no_allocation("set_guide", [&] { return session->set_guide(guide.get(), {}, nullptr); });
     for (int i = 0; i < 40; ++i) {
-      expect_none("next", [&] { return session->next(); });
+      expect_no_allocation("next", [&] { return session->next(); });
       if (i == 5 || i == 20) {
-        expect_none("rewind", [&] {
+        expect_no_allocation("rewind", [&] {
           const Status status = session->rewind(session->token_count() - 1);
           return status == Status::kInvalidState ? Status::kOk : status;  // allowed with a ring
         });
       }
     }
     std::vector<uint8_t> bytes(SavedState::size(*session));
-    expect_none("save", [&] {
+    expect_no_allocation("save", [&] {
       SavedState::save(*session, bytes.data());
       return Status::kOk;
     });
-    expect_none("set_guide", [&] { return session->set_guide(nullptr, {}, nullptr); });
-    expect_none("restore", [&] { return SavedState::restore(bytes, session.get(), nullptr); });
-    expect_none("fork", [&] { return SavedState::fork(*session, forked.get(), nullptr); });
-    expect_none("next", [&] { return forked->next(); });
-    expect_none("reset", [&] {
+    expect_no_allocation("set_guide", [&] { return session->set_guide(nullptr, {}, nullptr); });
+    expect_no_allocation("restore", [&] { return SavedState::restore(bytes, session.get(), nullptr); });
+    expect_no_allocation("fork", [&] { return SavedState::fork(*session, forked.get(), nullptr); });
+    expect_no_allocation("next", [&] { return forked->next(); });
+    expect_no_allocation("reset", [&] {
       session->reset();
       guide->reset();
       return Status::kOk;
@@ -80,11 +70,11 @@ TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
     ScoreResult score;
     float values[3], embedding[32];
     std::span<const float> row;
-    expect_none("score", [&] { return session->score(scored, values, &score); });
-    expect_none("embed", [&] { return session->embed(scored, Pooling::kMean, embedding); });
-    expect_none("hidden", [&] { return session->hidden(&row); });
-    expect_none("generate", [&] { return session->generate(prompt, 10, nullptr, nullptr); });
-    expect_none("reset", [&] {
+    expect_no_allocation("score", [&] { return session->score(scored, values, &score); });
+    expect_no_allocation("embed", [&] { return session->embed(scored, Pooling::kMean, embedding); });
+    expect_no_allocation("hidden", [&] { return session->hidden(&row); });
+    expect_no_allocation("generate", [&] { return session->generate(prompt, 10, nullptr, nullptr); });
+    expect_no_allocation("reset", [&] {
       session->reset();
       return Status::kOk;
     });

@@ -42,78 +42,8 @@ std::vector<uint8_t> saved_bytes(const Session& session) {
   return bytes;
 }
 
-namespace {
-
-std::vector<NamedSampler> make_samplers() {
-  static const int32_t kTokens[] = {1, 2, 3};
-  static const TokenBias kBiases[] = {{4, 1.0f}, {5, -1.0f}};
-  static const TokenList kWords[] = {{kTokens, 2}, {kTokens + 2, 1}};
-  std::vector<NamedSampler> samplers = {
-      {"plain", [](auto&) {}},
-      {"greedy", [](auto& p) { p.selection = Selection::kGreedy; }},
-      {"cold", [](auto& p) { p.temperature = 0; }},
-      {"gumbel", [](auto& p) { p.selection = Selection::kGumbel; }},
-      {"mirostat", [](auto& p) { p.selection = Selection::kMirostat; }},
-      {"mirostat 2", [](auto& p) { p.selection = Selection::kMirostatV2; }},
-      {"adaptive",
-       [](auto& p) {
-         p.selection = Selection::kAdaptiveP;
-         p.adaptive_target = 0.3f;
-       }},
-      {"repetition", [](auto& p) { p.repetition_penalty = 1.3f; }},
-      {"frequency", [](auto& p) { p.frequency_penalty = 0.5f; }},
-      {"presence", [](auto& p) { p.presence_penalty = 0.5f; }},
-      {"slope",
-       [](auto& p) {
-         p.repetition_penalty = 1.2f;
-         p.penalty_slope = 1.5f;
-         p.repetition_window = UINT32_MAX;
-       }},
-      {"n-grams", [](auto& p) { p.no_repeat_ngram = 3; }},
-      {"dry", [](auto& p) { p.dry_multiplier = 1; }},
-      {"guard", [](auto& p) { p.guard_window = 32; }},
-      {"bias", [](auto& p) { p.logit_bias = kBiases; }},
-      {"bad words", [](auto& p) { p.bad_words = kWords; }},
-      {"suppressed", [](auto& p) { p.suppressed_tokens = kTokens; }},
-      {"prefix", [](auto& p) { p.forced_prefix = kTokens; }},
-      {"min new", [](auto& p) { p.min_new_tokens = 9; }},
-      {"end decay", [](auto& p) { p.end_decay_factor = 1.1f; }},
-      {"no end", [](auto& p) { p.ignore_end = true; }},
-      {"top_k", [](auto& p) { p.top_k = 3; }},
-      {"top_p", [](auto& p) { p.top_p = 0.7f; }},
-      {"top_p decay",
-       [](auto& p) {
-         p.top_p = 0.9f;
-         p.top_p_decay = 0.9f;
-       }},
-      {"min_p", [](auto& p) { p.min_p = 0.3f; }},
-      {"top_a", [](auto& p) { p.top_a = 0.3f; }},
-      {"tail free", [](auto& p) { p.tail_free = 0.8f; }},
-      {"typical", [](auto& p) { p.typical_p = 0.6f; }},
-      {"epsilon", [](auto& p) { p.epsilon = 0.01f; }},
-      {"eta", [](auto& p) { p.eta = 0.01f; }},
-      {"sigma", [](auto& p) { p.top_n_sigma = 1; }},
-      {"top_h", [](auto& p) { p.top_h = 0.5f; }},
-      {"xtc",
-       [](auto& p) {
-         p.xtc_probability = 1;
-         p.xtc_threshold = 0.001f;
-       }},
-      {"dynamic", [](auto& p) { p.temperature_range = 0.5f; }},
-      {"smoothing", [](auto& p) { p.smoothing_factor = 0.3f; }},
-      {"dola", [](auto& p) { p.dola = DolaLayers::kHigh; }},
-  };
-  for (const auto scheme : {WatermarkScheme::kLeftHash, WatermarkScheme::kSelfHash, WatermarkScheme::kTournament,
-                            WatermarkScheme::kGumbel}) {
-    samplers.push_back({"watermark", [scheme](auto& p) { p.watermark.scheme = scheme; }});
-  }
-  return samplers;
-}
-
-}  // namespace
-
 const std::vector<NamedSampler>& every_sampler() {
-  static const std::vector<NamedSampler> samplers = make_samplers();
+  static const std::vector<NamedSampler> samplers = sampler_settings<SamplerParams>();
   return samplers;
 }
 

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "tests/support/sampler_settings.h"
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -30,11 +31,8 @@ std::vector<RecordedPiece> record(OpenedSession& session, size_t count);
 
 std::vector<uint8_t> saved_bytes(const Session& session);
 
-struct NamedSampler {
-  const char* name;
-  std::function<void(SamplerParams&)> adjust;
-};
-// Returns every stage, selection and watermark, and mixtures of them.
+// Returns every stage, selection and watermark.
+using NamedSampler = SamplerSetting<SamplerParams>;
 const std::vector<NamedSampler>& every_sampler();
 
 // A source of drafts. `target` may be unknown when it is created.
