@@ -69,7 +69,7 @@ inline sotto_status wrap(Status status) { return static_cast<sotto_status>(statu
     if (const sotto_status sotto_try_status = (expression); sotto_try_status != SOTTO_OK) return sotto_try_status; \
   } while (false)
 
-// Copies the fields that both sides know, which are those that end within both sizes. `target` keeps its struct_size.
+// Copies the fields that both sides know: those that end within both sizes. `target` keeps its struct_size.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
   const size_t size = target_size < source_size ? target_size : source_size;

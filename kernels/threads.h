@@ -70,7 +70,7 @@ struct BlockedSignals {
   BlockedSignals() {}
 };
 
-// Returns a number of the process that differs from that of a child made by fork(), which Windows does not have.
+// Returns a number of the process that a child made by fork() does not share. Windows has no fork().
 inline int process_number() { return 0; }
 
 #else

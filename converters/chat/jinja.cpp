@@ -503,8 +503,8 @@ class Parser {
     if (next().kind != Token::kEndBlock) fail(line(), "expected the end of the block");
   }
 
-  // Reads statements up to a block that begins with one of `ends`, whose name becomes the next token, or to the end of
-  // the template.
+  // Reads statements up to a block that begins with one of `ends`, or to the end of the template. The name of the block
+  // becomes the next token.
   Statement block(const std::vector<std::string_view>& ends) {
     const Nesting nesting(*this);
     std::vector<Statement> statements;

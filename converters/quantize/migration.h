@@ -27,8 +27,8 @@ struct ChannelMap {
 // Returns the middle of the range of each channel of `x` (row, channel).
 std::vector<float> middles_of_channels(std::span<const float> x, size_t channels);
 
-// Returns the map with these shifts and with scales that give each channel the same range as its weights, which is
-// SmoothQuant's formula with alpha 1/2. `x` is (row, input), and importance[o] is the cost of the squared error of
+// Returns the map with these shifts, and with scales that give each channel the same range as its weights
+// (SmoothQuant's formula with alpha 1/2). `x` is (row, input), and importance[o] is the cost of the squared error of
 // output o.
 ChannelMap balance_channels(std::span<const float> x, std::vector<float> shifts, const FloatLinear& layer,
                             std::span<const float> importance);

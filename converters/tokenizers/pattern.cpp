@@ -133,7 +133,7 @@ class Parser {
     return node;
   }
 
-  // Rejects pairs of letters that also match a single character if case is ignored, such as "fi", which matches U+FB01.
+  // Rejects pairs of letters that also match a single character if case is ignored: "fi" matches U+FB01.
   void check_folding(char previous, char letter) const {
     const std::string pair{static_cast<char>(previous | 0x20), static_cast<char>(letter | 0x20)};
     for (const char* folded : {"ss", "ff", "fi", "fl", "st"}) {

@@ -158,8 +158,8 @@ std::string bash_script(const Command& program) {
          function_name(program) + ' ' + program.name() + '\n';
 }
 
-// Returns a script that a user may read, or that zsh finds by its name in a directory of functions and runs at the
-// first completion.
+// Returns a script that a user may source, or that zsh finds in a directory of functions and runs at the first
+// completion.
 std::string zsh_script(const Command& program) {
   return "#compdef " + program.name() + "\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(program) +
          "[[ $funcstack[1] != _" + program.name() + " ]] || _bash_complete -o filenames -F " + function_name(program) +

@@ -48,7 +48,7 @@ class Arena {
     return reinterpret_cast<T*>(address);
   }
 
-  // Calls each function with an arena that begins here, so that everything they take shares one part of the memory, and
+  // Calls each function with an arena that begins here. What they take shares one part of the memory; this arena
   // continues after the largest. Only what one of the functions has taken may be in use at a time.
   template <typename... Layouts>
   void overlay(Layouts... layouts) {

@@ -296,8 +296,8 @@ bool Chat::fits(uint32_t first) {
          build_prompt(first, &count, nullptr) == Status::kOk && count + params_.reply_tokens <= context_tokens();
 }
 
-// Returns the first message of the oldest turn that fits together with all later ones, or count_ if not even the last
-// turn fits.
+// Returns the first message of the oldest turn that fits together with all later turns, or count_ if the last turn
+// alone does not fit.
 uint32_t Chat::find_prompt_start() {
   uint32_t begin = system_count();
   if (fits(begin)) return begin;

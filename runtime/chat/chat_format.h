@@ -30,7 +30,7 @@ class ChatFormatView {
   std::span<const char> start() const { return start_; }
   const ChatPart& part(ChatRole role) const { return parts_[static_cast<size_t>(role)]; }
 
-  // Writes the string before which a reply ends to `stop`, which has kMaxBytes bytes, and returns its size, or 0 if
+  // Finds the string that ends a reply. Writes it to `stop`, which has kMaxBytes bytes, and returns its size, or 0 if
   // there is none.
   size_t write_stop(char* stop) const;
 

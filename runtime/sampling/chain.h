@@ -46,8 +46,8 @@ class Chain {
 // Returns the order of all stages: a predefined one, or the one in `params`.
 std::span<const StageKind> stage_order(const SamplerParams& params);
 
-// Checks that `params.stages` contains only stages that exist, none of them twice, and every stage that the parameters
-// turn on.
+// Checks that `params.stages` contains only known stages, each at most once, and all stages that the parameters turn
+// on.
 Status check_stages(const SamplerParams& params, Error* error);
 
 // Returns kUnsupported if the parameters need a stage or a selection that is not part of this build.

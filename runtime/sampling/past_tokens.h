@@ -51,8 +51,8 @@ class PastTokens {
   // Starts with the history before a token. The history must not change until the next call.
   void begin(const SampleInput& input, bool penalize_prompt);
 
-  // Returns the number of tokens in a window of the newest `window` tokens, which is less than `window` if the history
-  // is shorter, beyond the capacity, or if the prompt does not count.
+  // Returns the number of tokens in a window of the newest `window` tokens. It is less than `window` if the history is
+  // shorter, the window exceeds the capacity, or the prompt does not count.
   size_t reach(size_t window) const;
   // Returns how many of the tokens were generated, which are the newest ones.
   size_t generated_count() const { return generated_count_; }

@@ -1,5 +1,5 @@
 // Speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding"; Chen et al.
-// 2023). Drafts are tokens that may come next, evaluated in one batch with the pending token, which costs little more
+// 2023). Drafts are tokens that may come next. Evaluating them in one batch with the pending token costs little more
 // than evaluating that token alone.
 //
 // The output is exactly the same as without drafts, in every mode, for two reasons: the result of a row does not depend

@@ -3,9 +3,9 @@
 //
 // There are two implementations with the same result. merge_tokens() follows the definition, in quadratic time, and is
 // faster for short words. search_word() takes linear time because of a property of the result: a sequence of tokens is
-// the encoding of its bytes if and only if every two neighbours are compatible, which means that encoding their joined
-// bytes gives these two tokens again. The function searches for the sequence of compatible tokens that spells the word,
-// trying the longest token first (as in van Antwerpen and Neubeck's bpe, 2023).
+// the encoding of its bytes if and only if every two neighbours are compatible. Two tokens are compatible if encoding
+// their joined bytes gives these two tokens again. The function searches for the sequence of compatible tokens that
+// spells the word, trying the longest token first (as in van Antwerpen and Neubeck's bpe, 2023).
 //
 // Example: with the merges "l o", "lo w" and "e r", in this order, "lower" becomes lo w e r, then low e r, then low er.
 #pragma once

@@ -12,8 +12,8 @@ namespace sotto::cli {
 
 class BeamsView {
  public:
-  // The view is off if it is not wanted, or if standard output or standard error, the stream of `progress`, is not a
-  // terminal that can move its cursor.
+  // The view is off if it is not wanted, or unless standard output and standard error are terminals that can move the
+  // cursor.
   BeamsView(const LoadedModel& model, const SearchParams& params, const Progress& progress, bool is_wanted);
   ~BeamsView();
   BeamsView(const BeamsView&) = delete;

@@ -172,7 +172,7 @@ Status evaluate_prompt(const GenerateOptions& options, Session& session, Generat
   return status;
 }
 
-// Returns the number of tokens that can follow a prompt, or 0 if it is not limited or if the prompt does not fit.
+// Returns the number of tokens that can follow a prompt, or 0 without a limit, or if the prompt does not fit.
 uint32_t max_new_tokens(const GenerateOptions& options, const Session& session, size_t prompt_size) {
   uint64_t count = options.token_limit < 0 ? UINT64_MAX : static_cast<uint64_t>(options.token_limit);
   const uint64_t context_size = session.info().context_tokens;

@@ -292,7 +292,7 @@ void read_breakers(const SamplerOptions& options, SamplerParams& params) {
   }
 }
 
-// Applies the recommended values here instead of in the library, which cannot know that an option was given if its
+// Applies the recommended values. The library cannot do this, because it does not know that an option was given whose
 // value is the default.
 void read_model_defaults(SamplerOptions& options, const ModelInfo& info) {
   const SamplerParams fallback;
@@ -376,7 +376,7 @@ void read_greedy(const Json& value, const std::string& name, SamplerParams& para
   if (to_bool(value, name)) params.temperature = 0.0f;
 }
 
-// Sets a member of params.watermark, which is created if necessary, even if the scheme stays NONE.
+// Sets a member of params.watermark, which is created if necessary, even with the scheme NONE.
 void read_watermark_part(const std::string& key, const Json& value, const std::string& name, SamplerParams& params) {
   const Parameter* parameter = find_parameter(kWatermarkParameters, key);
   if (parameter == nullptr) parameter = find_parameter(kWatermarkParameters, "watermark_" + key);

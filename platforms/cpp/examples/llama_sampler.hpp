@@ -6,8 +6,8 @@
 //   auto* grammar = llama_sotto::new_sampler(sotto::Grammar::compile(schema, params), vocabulary);
 //   llama_sampler_chain_add(chain, grammar);  // before the samplers that choose a token
 //
-// Compile a program with the headers of llama.cpp and platforms/cpp/include, and link llama and sotto. A token that the
-// grammar does not allow is an error when it is accepted, which sotto.hpp throws.
+// Compile a program with the headers of llama.cpp and platforms/cpp/include, and link llama and sotto. Accepting a
+// token that the grammar does not allow is an error, which sotto.hpp throws.
 #ifndef LLAMA_SOTTO_SAMPLER_HPP
 #define LLAMA_SOTTO_SAMPLER_HPP
 

@@ -53,7 +53,7 @@ bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const Charac
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 
 // Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Releases everything that was taken
-// from the workspace since its size was `mark`, which may include the DFA and the ranges.
+// from the workspace since its size was `mark`. This may include the DFA and the ranges.
 bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uint32_t class_count, size_t mark,
                 Workspace& workspace, CharacterAutomaton* automaton);
 

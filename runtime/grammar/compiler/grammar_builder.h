@@ -48,7 +48,7 @@ struct SetMember {
   uint32_t minimum;  // 0 or 1
   uint32_t maximum;  // 1 or kUnbounded
 };
-inline constexpr uint32_t kMaxSingleMembers = 64;  // maximal number of members whose maximum is 1
+inline constexpr uint32_t kMaxSingleMembers = 64;  // maximum number of members whose maximum is 1
 
 // A rule, whose body is an expression.
 struct Rule {

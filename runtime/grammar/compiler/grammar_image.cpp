@@ -136,7 +136,8 @@ Status GrammarVerifier::verify_loops() const {
   return Status::kOk;
 }
 
-// Verifies that moves and calls are in the order of their states, and that the last state's end where the arrays end.
+// Verifies that moves and calls are in the order of their states, and that those of the last state end at the ends of
+// the arrays.
 Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];

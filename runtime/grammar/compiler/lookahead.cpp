@@ -249,9 +249,9 @@ void Lookahead::find_singles(GrammarState* states) const {
   }
 }
 
-// Finds the states after which strings of any length over the classes may follow. Assumes it of all states that may
-// take them, and withdraws the assumption from states that lead to states without it. Withdraws it from all if the
-// sweeps do not suffice.
+// Finds the states after which strings of any length over the classes may follow. The search first assumes it of all
+// states that may take them. It then withdraws the assumption from states that lead to states without it, until nothing
+// changes. Withdraws it from all if the sweeps do not suffice.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {

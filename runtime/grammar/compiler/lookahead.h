@@ -37,8 +37,8 @@ struct Utf8Transition {
   uint8_t classes;
 };
 
-// Writes the transitions from a state inside a character to `steps`, unless that is null, and returns their number,
-// which is at most 256.
+// Writes the transitions from a state inside a character to `steps`, which may be null. Returns their number, at most
+// 256.
 uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
 // The places inside characters that a walk has entered, so that it does not enter them again. A place may be forgotten,
@@ -92,8 +92,8 @@ class Utf8Transitions {
   template <typename Accepts>
   bool all_lead_only_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
                         Accepts accepts) const;
-  // Returns whether every character that begins with the step leads to exactly one state, which is accepted, and on the
-  // way there no rule ends or is called.
+  // Returns whether every character that begins with the step leads to exactly one state, this state is accepted, and
+  // no rule ends or is called on the way.
   template <typename Accepts>
   bool each_leads_to_one(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
                          Accepts accepts) const;

@@ -42,7 +42,7 @@ struct RuleNfa : Nfa {
 };
 
 // Adds an automaton for every rule of the builder. A repetition that needs more than `unrolled_states` states becomes a
-// loop, whose body is added to the builder as a rule.
+// loop. The body of the loop is added to the builder as a rule.
 void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 
 // The results of the analysis of rules and states.

@@ -371,8 +371,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
     if (verdict == Verdict::kTrue) ++certain;
     if (verdict == Verdict::kOpen) open.push(child);
   }
-  // Let n schemas hold for certain. "Exactly one" then means that no open schema holds, or if n is 0 that exactly one
-  // open schema holds.
+  // Let n schemas hold for certain. "Exactly one" then means: no open schema holds, or if n is 0, exactly one does.
   GrowingArray<Literal> literals(workspace_);
   const auto none = [&] {
     literals.truncate(0);

@@ -45,7 +45,7 @@ class ObjectBuilder {
     uint32_t pair;  // rule of "name":value
   };
   // A state of the chain of pairs: the next name, the number of pairs so far, and the violations so far. Violations are
-  // `safe` if no later pair can undo them, because a name that the schema mentions has caused them.
+  // `safe` if a name that the schema mentions has caused them, because no later pair can undo them.
   struct PendingState {
     uint32_t position;
     uint32_t count;
@@ -318,7 +318,7 @@ void ObjectBuilder::add_violations(uint32_t violated) {
   }
 }
 
-// Returns the rule of a pair that causes the violations `violated` and whose name the schema does not mention, after
+// Returns the rule of a pair whose name the schema does not mention. The pair causes the violations `violated`, after
 // earlier such pairs have caused `before`. Returns kNoIndex if there is no such pair. The last of several members with
 // equal names counts. A later name must therefore differ from the name of a pair whose value caused a violation, unless
 // the later pair causes this violation too.

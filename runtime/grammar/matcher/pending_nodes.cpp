@@ -83,8 +83,8 @@ void PendingNodes::drop_unreachable(std::span<StackTop> states) {
   }
 }
 
-// Replaces the nodes that one tail call has made by the node of their caller, which is equal and was made before them.
-// Returns whether there were any.
+// Replaces the nodes that one tail call has made by the node of their caller, an equal node that is older. Returns
+// whether there were any.
 bool PendingNodes::merge_tail_calls(std::span<StackTop> states) {
   bool any = false;
   const auto replace = [&](uint32_t& node) {

@@ -55,7 +55,7 @@ uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& fra
   return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - static_cast<uint32_t>(frame.count);
 }
 
-// Returns the prefilter of the strings that may follow a rule of one character, which begins in this state and ends
+// Returns the prefilter of the strings that may follow a rule of one character. The rule begins in this state and ends
 // after a character of these classes. The strings continue in the rule's frame.
 TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const {
   const CompiledGrammar& grammar = automaton_->grammar();

@@ -291,9 +291,9 @@ uint32_t StackStepper::pending_for(uint32_t rule_start) {
   return pending;
 }
 
-// Returns the state that begins the next repetition of a loop if the newest byte was exactly one repetition, or null.
-// All states then follow from that state, and the next repetition leads to the same states with a higher count, until
-// the count reaches one of the loop's bounds.
+// Returns the state that begins the next repetition of a loop, or null unless the newest byte was exactly one
+// repetition. All states then follow from that state, and the next repetition leads to the same states with a higher
+// count, until the count reaches one of the loop's bounds.
 const StackTop* StackStepper::find_repeat() const {
   if (ended_.state == 0 || grammar_->counts().loops == 0) return nullptr;
   const StackTop* end = states_ + state_count_;
@@ -387,7 +387,7 @@ bool StackStepper::ends_only(std::span<const StackTop> states, const StackTop* t
   return true;
 }
 
-// Counts one more repetition. Fails if that reaches a bound, after which something else may follow.
+// Counts one more repetition. Fails if that reaches a bound.
 bool StackStepper::count_on(uint32_t loop, uint64_t* count) const {
   const GrammarLoop& bounds = grammar_->loop(loop);
   const uint64_t more = *count + 1;

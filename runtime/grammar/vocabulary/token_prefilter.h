@@ -18,8 +18,8 @@
 
 namespace sotto {
 
-// Version of the summaries, which increases when summaries change, because prepared vocabularies contain them. Compiled
-// grammars contain character classes; their version is kGrammarVersion.
+// Version of the summaries. Prepared vocabularies contain summaries, so every change of them increases the version.
+// Compiled grammars contain character classes; their version is kGrammarVersion.
 inline constexpr uint32_t kPrefilterVersion = 2;
 
 // Character classes, as bits of a set.
@@ -49,7 +49,7 @@ inline constexpr TextSummary kOutsidePrefilters = kLengthCount << kCharClassCoun
 TextSummary summarize(std::span<const char> text);
 // Returns whether the text ends inside a character. Some prefilter must contain the text.
 bool ends_inside(std::span<const char> text);
-// Returns the summary that a prefilter contains if and only if it contains both.
+// Returns the union of two summaries: a prefilter contains it if and only if it contains both.
 constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
   constexpr uint32_t kClassBits = (1u << kCharClassCount) - 1;
   const uint32_t length = (a > b ? a : b) & ~kClassBits;
