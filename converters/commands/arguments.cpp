@@ -82,12 +82,12 @@ void add_shape_options(cli::Command& command, ModelShape& shape) {
   const auto add = [&](const char* name, uint32_t& value, const char* description) {
     cli::add_value(command, name, value, description, "N").shown_default("").group("Shape of --synthetic custom");
   };
-  add("--vocabulary-size", shape.vocabulary_size, "number of tokens");
-  add("--positions", shape.position_count, "number of positions, which limits the context");
-  add("--embedding", shape.embedding_size, "width of the embedding");
-  add("--heads", shape.head_count, "number of attention heads, a divisor of the width");
-  add("--layers", shape.layer_count, "number of layers");
-  add("--feed-forward", shape.feed_forward_size, "width of the feed-forward part (default: 4 x embedding)");
+  add("--vocabulary-size", shape.vocabulary_size, "Number of tokens");
+  add("--positions", shape.position_count, "Number of positions, which limits the context");
+  add("--embedding", shape.embedding_size, "Width of the embedding");
+  add("--heads", shape.head_count, "Number of attention heads, a divisor of the width");
+  add("--layers", shape.layer_count, "Number of layers");
+  add("--feed-forward", shape.feed_forward_size, "Width of the feed-forward part (default: 4 x embedding)");
 }
 
 // Resolves the shape of --synthetic. Throws a UsageError.
@@ -132,25 +132,25 @@ void add_options(cli::Command& command, Arguments& arguments) {
     };
     command.add_option(name, set, help).metavar("KIND").check(cli::one_of({"int8", "int4"}));
   };
-  add_path("CHECKPOINT", arguments.checkpoint, "directory or file to convert");
-  add_path("-o,--output", arguments.output, "the .sotto file to write").metavar("FILE").check(cli::check_file_name);
+  add_path("CHECKPOINT", arguments.checkpoint, "Directory or file to convert");
+  add_path("-o,--output", arguments.output, "The .sotto file to write").metavar("FILE").check(cli::check_file_name);
   add_path("--evaluate", arguments.evaluation_text,
-           "write no file; compare the quantized model with float32 on this text")
+           "Write no file; compare the quantized model with float32 on this text")
       .metavar("FILE")
       .excludes("--output,--name,--source,--pack,--force,--quiet");
   const auto set_compared = [&arguments](const std::string& text) {
     arguments.evaluation_text = text;
     arguments.compares_all = true;
   };
-  command.add_option("--compare", set_compared, "evaluate every width of weights and every calibration, in one table")
+  command.add_option("--compare", set_compared, "Evaluate every width of weights and every calibration, in one table")
       .metavar("FILE")
       .excludes("--evaluate,--output,--name,--source,--weights,--head,--pack,--force,--quiet");
-  cli::add_value(command, "--windows", arguments.window_limit, "maximum number of windows of the text to use", "N")
+  cli::add_value(command, "--windows", arguments.window_limit, "Maximum number of windows of the text to use", "N")
       .shown_default("")
       .needs("--evaluate,--compare");
-  command.add_option("--name", arguments.name, "name of the model (default: the checkpoint's name)").metavar("NAME");
-  command.add_option("--source", arguments.source, "origin of the weights (default: the checkpoint)").metavar("TEXT");
-  add_path("--vocab", arguments.vocabulary, "directory or GGUF file to read the tokenizer from").metavar("PATH");
+  command.add_option("--name", arguments.name, "Name of the model (default: the checkpoint's name)").metavar("NAME");
+  command.add_option("--source", arguments.source, "Origin of the weights (default: the checkpoint)").metavar("TEXT");
+  add_path("--vocab", arguments.vocabulary, "Directory or GGUF file to read the tokenizer from").metavar("PATH");
   const auto set_activation = [&arguments](const std::string& name) {
     arguments.reading.activation = find_activation(name);
     if (!arguments.reading.activation) {
@@ -159,62 +159,62 @@ void add_options(cli::Command& command, Arguments& arguments) {
   };
   command
       .add_option("--activation", set_activation,
-                  "activation function instead of the checkpoint's: gelu, gelu_new, ...")
+                  "Activation function instead of the checkpoint's: gelu, gelu_new, ...")
       .metavar("NAME");
   command
       .add_option(
           "--lora",
           [&arguments](const std::string& text) { arguments.reading.adapters.push_back(parse_adapter(text)); },
-          "merge a LoRA adapter of PEFT, scaled by SCALE; repeatable", cli::Values::kRepeated)
+          "Merge a LoRA adapter of PEFT, scaled by SCALE; repeatable", cli::Values::kRepeated)
       .metavar("DIR[:SCALE]");
   command.add_flag("--keep-score", arguments.reading.keeps_score,
-                   "keep the head of a reward or classification model, for sotto score --reward");
-  add_kind("--weights", arguments.weights, "weights of the layers: int8 (default), or int4 (smaller and faster)");
-  add_kind("--head", arguments.head, "weights of the head and the token embeddings: int8 (default) or int4");
+                   "Keep the head of a reward or classification model, for sotto score --reward");
+  add_kind("--weights", arguments.weights, "Weights of the layers: int8 (default), or int4 (smaller and faster)");
+  add_kind("--head", arguments.head, "Weights of the head and the token embeddings: int8 (default) or int4");
   cli::add_value(
       command, "--calibrate", arguments.calibration,
-      "calibration: outliers, model (also compensates rounding, using generated text), a file of text, or none",
+      "Calibration: outliers, model (also compensates rounding, using generated text), a file of text, or none",
       "TEXT");
-  cli::add_value(command, "--pack", arguments.pack, "instruction set to pack the weights for: native, none, or a name",
+  cli::add_value(command, "--pack", arguments.pack, "Instruction set to pack the weights for: native, none, or a name",
                  "ISA")
       .check(cli::one_of(pack_choices()));
   std::vector<std::string> shapes = published_shape_names();
   shapes.push_back("custom");
-  command.add_option("--synthetic", arguments.synthetic, "random weights instead of a checkpoint: " + listed(shapes))
+  command.add_option("--synthetic", arguments.synthetic, "Random weights instead of a checkpoint: " + listed(shapes))
       .metavar("SHAPE")
       .check(cli::one_of(shapes))
       .excludes("CHECKPOINT,--activation,--lora,--keep-score,--calibrate");
-  cli::add_value(command, "--seed", arguments.seed, "seed of the random weights", "N").needs("--synthetic");
-  command.add_flag("--dry-run", arguments.dry_run, "quantize and print the summary, but write no file")
+  cli::add_value(command, "--seed", arguments.seed, "Seed of the random weights", "N").needs("--synthetic");
+  command.add_flag("--dry-run", arguments.dry_run, "Quantize and print the summary, but write no file")
       .excludes("--output,--evaluate,--compare,--export,--verify");
   command
       .add_flag("--simulate", arguments.simulates,
-                "write no file; print the errors of all weights at 2, 3, 4, 5, 6 and 8 bits, and of both formats")
+                "Write no file; print the errors of all weights at 2, 3, 4, 5, 6 and 8 bits, and of both formats")
       .excludes(
           "--output,--name,--source,--vocab,--weights,--head,--calibrate,--pack,--dry-run,--evaluate,--compare,"
           "--export,--verify,--report,--force,--quiet");
   cli::add_value(command, "--keep", arguments.kept_percent,
-                 "with --simulate: the share of the largest weights that are also simulated as exact", "PERCENT")
+                 "With --simulate: the share of the largest weights that are also simulated as exact", "PERCENT")
       .needs("--simulate");
-  add_path("--report", arguments.picture, "also write the signal-to-noise ratios of the tensors as a picture")
+  add_path("--report", arguments.picture, "Also write the signal-to-noise ratios of the tensors as a picture")
       .metavar("FILE.svg")
       .check(cli::check_file_name)
       .excludes("--evaluate,--compare,--export,--verify");
   command
       .add_option("--export", arguments.export_format,
-                  "write another format, from a checkpoint or a .sotto file: safetensors (a directory) or gguf")
+                  "Write another format, from a checkpoint or a .sotto file: safetensors (a directory) or gguf")
       .metavar("FORMAT")
       .check(cli::one_of({"safetensors", "gguf"}))
       .needs("--output")
       .excludes("--source,--weights,--head,--pack,--json,--evaluate,--compare");
-  add_path("--verify", arguments.verified, "write no file; compare this .sotto file with the checkpoint")
+  add_path("--verify", arguments.verified, "Write no file; compare this .sotto file with the checkpoint")
       .metavar("MODEL")
       .check(cli::check_file_name)
       .excludes(
           "--output,--name,--source,--vocab,--weights,--head,--pack,--force,--json,--evaluate,--compare,--export");
-  command.add_flag("--force", arguments.force, "replace an output file that is not a .sotto file");
-  command.add_flag("--json", arguments.json, "print the summary as JSON").excludes("--quiet");
-  command.add_flag("--quiet", arguments.quiet, "print nothing but errors");
+  command.add_flag("--force", arguments.force, "Replace an output file that is not a .sotto file");
+  command.add_flag("--json", arguments.json, "Print the summary as JSON").excludes("--quiet");
+  command.add_flag("--quiet", arguments.quiet, "Print nothing but errors");
   add_shape_options(command, arguments.synthetic_shape);
 }
 

@@ -1,3 +1,4 @@
+// Converts a checkpoint: quantizes it, writes a .sotto file and prints the summary. Also --dry-run.
 #include <algorithm>
 #include <optional>
 #include <thread>

@@ -1,3 +1,4 @@
+// --export writes a .sotto file in another format.
 #include "converters/export.h"
 
 #include "converters/commands/commands.h"

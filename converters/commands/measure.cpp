@@ -1,3 +1,4 @@
+// --evaluate and --compare: compares quantized models with float32 on a text.
 #include <algorithm>
 #include <map>
 #include <stdexcept>

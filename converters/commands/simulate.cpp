@@ -1,3 +1,4 @@
+// --simulate: the errors of weights at other numbers of bits.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// --verify: checks that a .sotto file was quantized from a checkpoint.
 #include "converters/verify.h"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ class Option {
   // Returns the reason why a value is invalid, or an empty string.
   using Check = std::function<std::string(const std::string& value)>;
   // Returns the text that the program prints instead of its work.
-  using Answer = std::function<std::string(const std::string& value)>;
+  using Print = std::function<std::string(const std::string& value)>;
 
   // `spellings` is a list with commas. A spelling that begins with "!" negates a flag.
   Option(std::string_view spellings, Values values, Set set, std::string description);
@@ -47,11 +47,11 @@ class Option {
   Option& metavar(std::string name) { return set(metavar_, std::move(name)); }
   Option& shown_default(std::string text) { return set(shown_default_, std::move(text)); }
   // Sets the value of a kOptional option that is given without one.
-  Option& standard(std::string value) { return set(standard_, std::move(value)); }
+  Option& implicit_value(std::string value) { return set(implicit_value_, std::move(value)); }
   Option& required() { return set(is_required_, true); }
   Option& check(Check check) { return set(check_, std::move(check)); }
-  // Ends the command line: nothing after this option is read, and the program prints the answer.
-  Option& answers(Answer answer) { return set(answer_, std::move(answer)); }
+  // Ends the command line: nothing after this option is read, and the program prints the text.
+  Option& prints(Print print) { return set(print_, std::move(print)); }
   // Requires one of the listed options together with this one.
   Option& needs(std::string_view options);
   // Rejects the listed options together with this one. `why` is added to the message.
@@ -95,7 +95,7 @@ class Option {
   Values values_;
   Set set_;
   Check check_;
-  Answer answer_;
+  Print print_;
   std::vector<std::string> needed_;
   std::vector<Exclusion> excluded_;
   std::vector<std::string> replaced_;
@@ -103,7 +103,7 @@ class Option {
   std::string heading_ = "Options";
   std::string metavar_;
   std::string shown_default_;
-  std::string standard_;
+  std::string implicit_value_;
   bool is_required_ = false;
   int count_ = 0;
   std::vector<std::string> given_;

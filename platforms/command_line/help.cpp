@@ -236,17 +236,17 @@ std::string version_text(const Command& program) {
 
 void add_version(Command& program, const std::string& text) {
   program.add_option("--version", nullptr, "Print the version and exit", Values::kNone)
-      .answers([text](const std::string&) { return text + '\n'; });
+      .prints([text](const std::string&) { return text + '\n'; });
 }
 
 void add_documentation(Command& program) {
   add_version(program, version_text(program));
   program.add_option("--man", nullptr, "Print the manual page and exit", Values::kNone)
-      .answers([&program](const std::string&) { return man_page(program); });
+      .prints([&program](const std::string&) { return man_page(program); });
   program.add_option("--completion", nullptr, "Print a script that completes the options in bash, zsh or fish")
       .metavar("SHELL")
       .check(one_of({"bash", "zsh", "fish"}))
-      .answers([&program](const std::string& shell) { return completion_script(program, shell); });
+      .prints([&program](const std::string& shell) { return completion_script(program, shell); });
 }
 
 std::string help_text(const Command& command) {

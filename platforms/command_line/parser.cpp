@@ -28,7 +28,7 @@ std::string without_controls(std::string text) {
 Parser::Parser(Command& program, int argc, char** argv) : words_(argv + 1, argv + argc), command_(&program) {}
 
 void Parser::run(const ReadDefaults& read_defaults) {
-  while (next_ < words_.size() && !answer_) {
+  while (next_ < words_.size() && !output_) {
     const std::string word = words_[next_++];
     if (is_option(word)) {
       read_option(word);
@@ -38,7 +38,7 @@ void Parser::run(const ReadDefaults& read_defaults) {
       read_argument(word);
     }
   }
-  if (answer_) return;
+  if (output_) return;
   if (read_defaults && command_->commands_.empty()) {
     for (const OptionDefault& given : read_defaults(*command_)) add_default(given);
     drop_overridden_defaults();
@@ -131,7 +131,7 @@ void Parser::add_values(Option& option, const std::string& name, const std::stri
       option.given_.push_back(value != nullptr ? *value : words_[next_++]);
       break;
     case Values::kOptional:
-      option.given_.push_back(value != nullptr ? *value : is_next_value ? words_[next_++] : option.standard_);
+      option.given_.push_back(value != nullptr ? *value : is_next_value ? words_[next_++] : option.implicit_value_);
       break;
     case Values::kList:
       if (value != nullptr) option.given_.push_back(*value);
@@ -140,12 +140,12 @@ void Parser::add_values(Option& option, const std::string& name, const std::stri
       }
       if (next_ < words_.size() && words_[next_] == "--") ++next_;  // ends the list
   }
-  if (option.is_named("--help")) answer_ = help_text(*command_);
-  if (!option.answer_) return;
+  if (option.is_named("--help")) output_ = help_text(*command_);
+  if (!option.print_) return;
   const std::string& given = option.given_.back();
   const std::string wrong = option.check_ ? option.check_(given) : "";
   if (!wrong.empty()) reject(option.name(), wrong);
-  answer_ = option.answer_(given);
+  output_ = option.print_(given);
 }
 
 void Parser::read_argument(const std::string& word) {
@@ -158,8 +158,8 @@ void Parser::read_argument(const std::string& word) {
     return;
   }
   for (const auto& option : command_->options_) {
-    const bool has_room = option->values_ == Values::kList || option->count_ == 0;
-    if (!option->is_argument() || !has_room) continue;
+    const bool fits = option->values_ == Values::kList || option->count_ == 0;
+    if (!option->is_argument() || !fits) continue;
     ++option->count_;
     option->given_.push_back(word);
     return;
@@ -228,8 +228,8 @@ std::optional<int> parse_command_line(Command& program, int argc, char** argv, c
     }
     return kUsageError;
   }
-  if (!parser.answer()) return std::nullopt;
-  if (std::fputs(parser.answer()->c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  if (!parser.output()) return std::nullopt;
+  if (std::fputs(parser.output()->c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
   std::fprintf(stderr, "%s: standard output could not be written\n", name.c_str());
   return 1;
 }

@@ -39,8 +39,8 @@ class Parser {
 
   const Command& command() const { return *command_; }   // the command that was named last
   bool lacks_command() const { return lacks_command_; }  // true if the error is a missing command
-  // The text of an option that answers() instead of letting the program work.
-  const std::optional<std::string>& answer() const { return answer_; }
+  // The text of --help, or of an option that prints() instead of letting the program work.
+  const std::optional<std::string>& output() const { return output_; }
 
  private:
   bool is_option(const std::string& word) const;
@@ -58,7 +58,7 @@ class Parser {
   size_t next_ = 0;
   bool has_only_arguments_ = false;
   bool lacks_command_ = false;
-  std::optional<std::string> answer_;
+  std::optional<std::string> output_;
   Command* command_;
 };
 

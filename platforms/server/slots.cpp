@@ -74,17 +74,17 @@ void Slot::restart(std::optional<SessionGrammar>& grammar) {
 
 bool Slot::generate(const GenerationRequest& request, size_t max_tokens, uint32_t index, Usage& usage,
                     const OnChoice& on_part) {
-  bool goes_on = true;
+  bool keeps_going = true;
   Status stop = Status::ok;
   call("text", [&] {
     stop = batcher_.generate(chat_.session(), max_tokens, [&](const Piece& piece) {
       if (piece.token() >= 0) ++usage.completion_tokens;
-      goes_on = !cancels_ && on_part(part_of(piece, index, request.sampler.log_probabilities != 0, model_));
-      return goes_on;
+      keeps_going = !cancels_ && on_part(part_of(piece, index, request.sampler.log_probabilities != 0, model_));
+      return keeps_going;
     });
   });
-  if (goes_on) on_part({index, "", {}, stop});
-  return goes_on;
+  if (keeps_going) on_part({index, "", {}, stop});
+  return keeps_going;
 }
 
 void Slot::complete(const CompletionRequest& request, Usage& usage, const OnChoice& on_part) {

@@ -101,13 +101,13 @@ void validate(Options& options) {
 void add_options(cli::Command& command, Options& options) {
   command
       .add_option("-m,--model", options.model,
-                  std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") + kSyntheticNames +
+                  std::string("A .sotto file, or synthetic-NAME for random weights; NAME: ") + kSyntheticNames +
                       "; append -int4 for weights of 4 bits")
       .metavar("MODEL");
-  command.add_flag("--json", options.json, "print everything, with every sample, as JSON");
-  cli::add_value(command, "--threads", options.thread_count, "threads; above 1 also decode and prefill with fewer",
+  command.add_flag("--json", options.json, "Print everything, with every sample, as JSON");
+  cli::add_value(command, "--threads", options.thread_count, "Threads; above 1 also decode and prefill with fewer",
                  "N");
-  cli::add_value(command, "--runs", options.runs, "rounds that are counted", "N");
+  cli::add_value(command, "--runs", options.runs, "Rounds that are counted", "N");
   const auto add_list = [&](const char* name, std::vector<uint32_t>& values, const char* help) {
     const auto set = [name, &values](const std::string& list) {
       for (const std::string& number : cli::split_names(list)) {
@@ -116,22 +116,22 @@ void add_options(cli::Command& command, Options& options) {
     };
     command.add_option(name, set, help).metavar("N,...");
   };
-  add_list("--prompt-lengths", options.prompt_lengths, "prefill: tokens (default: 32,128,512)");
-  add_list("--contexts", options.contexts, "decode: tokens before (default: 0,512,1000; more with --no-cache)");
+  add_list("--prompt-lengths", options.prompt_lengths, "Prefill: tokens (default: 32,128,512)");
+  add_list("--contexts", options.contexts, "Decode: tokens before (default: 0,512,1000; more with --no-cache)");
   command
       .add_option(
           "--pages",
           [&options](const std::string& pages) { options.pages = pages == "huge" ? Pages::kHuge : Pages::kSmall; },
-          "memory pages under weights, sessions and limits: huge (default) or small")
+          "Memory pages under weights, sessions and limits: huge (default) or small")
       .check(cli::one_of({"huge", "small"}))
       .metavar("KIND");
   command
       .add_option(
           "--isa", [&options](const std::string& name) { options.isa = parse_isa(name); },
-          "instruction set: " + isa_names())
+          "Instruction set: " + isa_names())
       .metavar("NAME");
   constexpr char kOtherModes[] = "--micro,--grammar,--speculation,--no-cache";
-  command.add_flag("--micro", options.micro, "measure the kernels by themselves instead, for every instruction set");
+  command.add_flag("--micro", options.micro, "Measure the kernels by themselves instead, for every instruction set");
   const auto add_mode = [&](const char* name, bool& is_on, std::string& value, const char* help) -> cli::Option& {
     const auto set = [&is_on, &value](const std::string& text) {
       is_on = true;
@@ -140,29 +140,29 @@ void add_options(cli::Command& command, Options& options) {
     return command.add_option(name, set, help, cli::Values::kOptional);
   };
   add_mode("--grammar", options.grammar, options.grammar_directory,
-           "measure the grammar engine instead, also on a directory of .gbnf files and JSON files with \"schema\" and "
+           "Measure the grammar engine instead, also on a directory of .gbnf files and JSON files with \"schema\" and "
            "\"tests\"")
       .metavar("[DIR]")
       .excludes("--micro");
   add_mode("--speculation", options.speculation, options.draft_model,
-           "measure speculative decoding instead, also with a smaller model that drafts")
+           "Measure speculative decoding instead, also with a smaller model that drafts")
       .metavar("[MODEL]")
       .excludes("--micro,--grammar");
   command
       .add_flag("--no-cache", options.no_cache,
-                "measure instead the time per token with and without the KV ring, after --contexts tokens")
+                "Measure instead the time per token with and without the KV ring, after --contexts tokens")
       .excludes("--micro,--grammar,--speculation");
   command
       .add_option(
           "--peers", options.peers,
-          "also measure llama.cpp and CTranslate2, as tests/bench/peers/setup.sh has set them up there; --model "
+          "Also measure llama.cpp and CTranslate2, as tests/bench/peers/setup.sh has set them up there; --model "
           "is then the model of the same weights")
       .metavar("DIR")
       .excludes(kOtherModes);
-  command.add_option("--against", options.against, "measure instead the speed relative to this model, interleaved")
+  command.add_option("--against", options.against, "Measure instead the speed relative to this model, interleaved")
       .metavar("MODEL")
       .excludes(kOtherModes);
-  command.add_option("--keep", options.keep, "write the synthetic model here and leave it").metavar("FILE");
+  command.add_option("--keep", options.keep, "Write the synthetic model here and leave it").metavar("FILE");
 }
 
 }  // namespace

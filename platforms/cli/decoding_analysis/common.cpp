@@ -60,7 +60,7 @@ void parse_setting(Command& command, const std::string& setting, const std::vect
   } catch (const UsageError& error) {
     reject("--with", in_quotes(setting) + ": " + error.what());
   }
-  if (parser.answer()) reject("--with", in_quotes(setting) + ": help is not a setting");
+  if (parser.output()) reject("--with", in_quotes(setting) + ": help is not a setting");
 }
 
 }  // namespace sotto::cli

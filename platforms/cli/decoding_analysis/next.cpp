@@ -44,9 +44,9 @@ struct Position {
   std::vector<StageResult> stages;
 };
 
-class Looker {
+class DistributionProbe {
  public:
-  Looker(const NextOptions& options, const LoadedModel& model)
+  DistributionProbe(const NextOptions& options, const LoadedModel& model)
       : options_(options),
         tokens_(required_tokens(options.input, model, options.special)),
         sampler_(call("sampler", [&] { return Sampler::create(model.get(), list_bytes(options.sampler.params)); })),
@@ -256,12 +256,12 @@ int run_next(NextOptions options) {
   const LoadedModel model(options.model);
   model.require_text();
   read_sampler_texts(options.sampler, model);
-  Looker looker(options, model);
+  DistributionProbe probe(options, model);
   Session session = model.new_session(options.session);
   OutputWriter stream;
-  Painter painter(options, model, looker.tokens());
+  Painter painter(options, model, probe.tokens());
   const auto look = [&](const auto& show) {
-    looker.look(session, [&](const Position& position) {
+    probe.look(session, [&](const Position& position) {
       show(position);
       painter.add(position);
     });
@@ -269,10 +269,10 @@ int run_next(NextOptions options) {
   if (options.json) {
     Json positions = Json::array();
     look([&](const Position& position) {
-      positions.push_back(position_json(options, model, looker.tokens(), position));
+      positions.push_back(position_json(options, model, probe.tokens(), position));
     });
     const Json object = {{"model", to_utf8(model.path())},
-                         {"tokens", looker.tokens()},
+                         {"tokens", probe.tokens()},
                          {"positions", std::move(positions)},
                          {"parameters", sampler_json(options.sampler.params)}};
     stream.write(object.dump() + '\n');
@@ -280,7 +280,7 @@ int run_next(NextOptions options) {
   }
   if (options.all && !options.by_stage) {
     Table table = position_table();
-    look([&](const Position& position) { add_position(options, model, looker.tokens(), position, table); });
+    look([&](const Position& position) { add_position(options, model, probe.tokens(), position, table); });
     table.print(stream);
     return kExitOk;
   }

@@ -570,8 +570,8 @@ int run_lines(const Command& command, const GenerateOptions& options, const Gene
       }
     });
   }
-  const bool is_good = answers.size() == 1 ? answer_requests(answers[0]) : answer_requests_in_parallel(answers);
-  return !is_good ? kExitFailure : is_complete ? kExitOk : kExitIncomplete;
+  const bool all_valid = answers.size() == 1 ? answer_requests(answers[0]) : answer_requests_in_parallel(answers);
+  return !all_valid ? kExitFailure : is_complete ? kExitOk : kExitIncomplete;
 }
 
 }  // namespace

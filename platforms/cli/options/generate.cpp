@@ -56,7 +56,7 @@ void add_output_options(Command& command, GenerateOptions& options) {
                   "tokens; with --json, lists",
                   Values::kOptional)
       .metavar("[N]")
-      .standard("0")
+      .implicit_value("0")
       .shown_default("0")
       .group(kGroup);
   command

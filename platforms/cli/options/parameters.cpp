@@ -58,6 +58,21 @@ Option& add_option(Command& command, const Parameter& parameter, void* params, T
   return add_choice(command, parameter.spellings, member<int32_t>(parameter, params), parameter.help, parameter.names);
 }
 
+// Returns the first long spelling of the option that sets a parameter, or an empty string.
+std::string option_of(const std::string& parameter_name) {
+  for (const SetBy& entry : kSetBy) {
+    if (parameter_name == entry.parameter) return entry.option;
+  }
+  for (const Parameters table : kAllParameters) {
+    const Parameter* parameter = find_parameter(table, parameter_name);
+    if (parameter == nullptr) continue;
+    for (const std::string& spelling : split_names(parameter->spellings)) {
+      if (spelling.starts_with("--")) return spelling;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<int32_t> find_value(Names names, std::string_view name) {
@@ -132,21 +147,6 @@ void add_parameters(Command& command, Parameters table, void* params, std::strin
   for (const Parameter& parameter : table) {
     if (group.empty() || group == parameter.group) add_parameter(command, parameter, params, tokens);
   }
-}
-
-// Returns the first long spelling of the option that sets a parameter, or an empty string.
-static std::string option_of(const std::string& parameter_name) {
-  for (const SetBy& entry : kSetBy) {
-    if (parameter_name == entry.parameter) return entry.option;
-  }
-  for (const Parameters table : kAllParameters) {
-    const Parameter* parameter = find_parameter(table, parameter_name);
-    if (parameter == nullptr) continue;
-    for (const std::string& spelling : split_names(parameter->spellings)) {
-      if (spelling.starts_with("--")) return spelling;
-    }
-  }
-  return "";
 }
 
 Failure option_failure(const std::string& subject, const Error& error) {

@@ -23,9 +23,9 @@ Status Batcher::generate(Session& session, size_t max_tokens, const std::functio
     const Session::Step step = next(session);
     if (step.error) throw *step.error;
     const bool has_piece = step.status == Status::ok || !step.piece.text().empty();
-    const bool goes_on = !has_piece || on_piece(step.piece);
+    const bool keeps_going = !has_piece || on_piece(step.piece);
     if (step.status != Status::ok) return step.status;
-    if (!goes_on) return Status::callback;
+    if (!keeps_going) return Status::callback;
   }
 }
 

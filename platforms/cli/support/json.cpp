@@ -568,7 +568,7 @@ bool answer_lines(const std::string& path, const AnswerLine& answer, const Rejec
   return good;
 }
 
-Json answer_request_line(const AnswerRequest& answer, const std::string& line, uint64_t number, bool& is_good) {
+Json answer_request_line(const AnswerRequest& answer, const std::string& line, uint64_t number, bool& all_valid) {
   Json id, object;
   try {
     const Json request = parse_json(line);
@@ -577,7 +577,7 @@ Json answer_request_line(const AnswerRequest& answer, const std::string& line, u
     object = answer(request);
   } catch (const Failure& failure) {
     object = {{"error", to_utf8(failure.what())}, {"line", number}};
-    is_good = false;
+    all_valid = false;
   }
   if (!id.is_null()) object["id"] = id;
   return object;
@@ -585,13 +585,13 @@ Json answer_request_line(const AnswerRequest& answer, const std::string& line, u
 
 bool answer_requests(const AnswerRequest& answer) {
   const Input input("-");
-  bool is_good = true;
+  bool all_valid = true;
   std::string line;
   for (uint64_t number = 1; read_line(input, number, line); ++number) {
-    std::printf("%s\n", answer_request_line(answer, line, number, is_good).dump().c_str());
+    std::printf("%s\n", answer_request_line(answer, line, number, all_valid).dump().c_str());
     flush_output();  // a program at the other end of a pipe may wait for each answer
   }
-  return is_good;
+  return all_valid;
 }
 
 }  // namespace sotto::cli

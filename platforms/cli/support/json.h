@@ -150,7 +150,7 @@ bool answer_lines(const std::string& path, const AnswerLine& answer, const Rejec
 // "line": number}, and the result is then false. An answer repeats the member "id" of its request.
 using AnswerRequest = std::function<Json(const Json& request)>;
 bool answer_requests(const AnswerRequest& answer);
-// Answers one request. Sets `is_good` to false if it is invalid.
-Json answer_request_line(const AnswerRequest& answer, const std::string& line, uint64_t number, bool& is_good);
+// Answers one request. Sets `all_valid` to false if it is invalid.
+Json answer_request_line(const AnswerRequest& answer, const std::string& line, uint64_t number, bool& all_valid);
 
 }  // namespace sotto::cli

@@ -9,6 +9,7 @@
 #include "platforms/cli/support/failure.h"
 
 namespace sotto::cli {
+
 using TokenList = std::vector<Token>;
 
 struct ModelOptions {

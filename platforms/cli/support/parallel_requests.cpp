@@ -50,7 +50,7 @@ class Lines {
   bool finish() {
     end();
     if (failure_) std::rethrow_exception(failure_);
-    return is_good_;
+    return all_valid_;
   }
 
  private:
@@ -81,17 +81,17 @@ class Lines {
     std::unique_lock lock(mutex_);
     while (Line* const line = take(lock)) {
       lock.unlock();
-      bool is_good = true;
+      bool all_valid = true;
       std::string answer;
       std::exception_ptr failure;
       try {
-        answer = answer_request_line(worker, line->text, line->number, is_good).dump();
+        answer = answer_request_line(worker, line->text, line->number, all_valid).dump();
       } catch (...) {
         failure = std::current_exception();
       }
       lock.lock();
       line->answer = std::move(answer);
-      is_good_ = is_good_ && is_good;
+      all_valid_ = all_valid_ && all_valid;
       if (failure && !failure_) failure_ = failure;
       write();
       changed_.notify_all();
@@ -116,7 +116,7 @@ class Lines {
   std::condition_variable changed_;
   std::deque<Line> lines_;
   bool is_ended_ = false;
-  bool is_good_ = true;
+  bool all_valid_ = true;
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;
 };

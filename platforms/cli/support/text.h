@@ -9,6 +9,7 @@
 #include <string_view>
 
 namespace sotto::cli {
+
 constexpr size_t kMaxTextSize = size_t{256} << 20;  // keeps /dev/zero from filling the memory
 
 // A file, or standard input for "-".

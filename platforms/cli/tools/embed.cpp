@@ -45,11 +45,11 @@ int run_embed(const EmbedOptions& options) {
   const LoadedModel model(options.model);
   Session session = model.new_session(options.session);
   if (options.jsonl) {
-    const bool is_good = answer_requests([&](const Json& request) {
+    const bool all_valid = answer_requests([&](const Json& request) {
       const TokenList tokens = tokens_of_request(request, model, options.special);
       return embedding_json(options, tokens, "text", model, session, true);
     });
-    return is_good ? kExitOk : kExitFailure;
+    return all_valid ? kExitOk : kExitFailure;
   }
   const TokenList tokens = options.input.tokens(model, options.special);
   const Json answer = embedding_json(options, tokens, options.input.name(), model, session, options.json);

@@ -191,7 +191,7 @@ void declare_sample(Command& command, Run& run) {
           "--jsonl", [options](const std::string& path) { options->path = path; },
           "Lines of JSON from FILE; -: standard input", Values::kOptional)
       .metavar("[FILE]")
-      .standard("-")
+      .implicit_value("-")
       .shown_default("-");
   add_optional_model(command, options->model,
                      "A model that defines the texts of tokens and the end of text; by default tokens have no text");

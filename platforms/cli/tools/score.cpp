@@ -134,9 +134,9 @@ int run_score(const ScoreOptions& options) {
     print_answer(options, model, session);
     return kExitOk;
   }
-  const bool is_good =
+  const bool all_valid =
       answer_requests([&](const Json& request) { return answer_request(options, request, model, session); });
-  return is_good ? kExitOk : kExitFailure;
+  return all_valid ? kExitOk : kExitFailure;
 }
 
 }  // namespace

@@ -420,9 +420,9 @@ void StackStore::rebuild_indices() {
 }
 
 bool StackStore::has_third_free() const {
-  const auto has_room = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
-  return has_room(set_count_, limits_.state_set_count) && has_room(node_count_, limits_.node_count) &&
-         has_room(frame_count_, limits_.frame_count) && has_room(state_count_, limits_.state_count);
+  const auto fits = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
+  return fits(set_count_, limits_.state_set_count) && fits(node_count_, limits_.node_count) &&
+         fits(frame_count_, limits_.frame_count) && fits(state_count_, limits_.state_count);
 }
 
 void StackStore::collect(std::span<Pin> pins, Keep keep) {
