@@ -134,7 +134,7 @@ TEST(Compare, MeasuresFollowFromTheDistributionsOfNext) {
 }
 
 // Statements of textbooks on strategies, for the demo model.
-TEST(Compare, StrategyTablesOfTextbooks) {
+TEST(Compare, StrategiesGiveTheTablesOfTextbooks) {
   std::map<std::string, json> results;
   for (const json& result : compared({})) results[result["strategy"]] = result;
   const auto measure = [&](const char* strategy, const char* name) { return results[strategy][name].get<double>(); };

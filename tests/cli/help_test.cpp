@@ -130,7 +130,7 @@ std::string completed(const std::string& line) {
   return read_file(out);
 }
 
-TEST(Completion, OfBashCompletesCommandsAndOptions) {
+TEST(Completion, BashCompletesCommandsAndOptions) {
   if (std::system("bash -c 'complete -p >/dev/null' 2>/dev/null") != 0) GTEST_SKIP() << "there is no bash";
   EXPECT_EQ(completed("COMP_WORDS=(sotto gen) COMP_CWORD=1"), "generate\n");
   EXPECT_EQ(completed("COMP_WORDS=(sotto generate --repeat-p) COMP_CWORD=2"), "--repeat-penalty\n");

@@ -150,7 +150,7 @@ TEST(Next, FilesAndPipesReceiveNoBarsAndNoColours) {
 }
 
 // The table of softmax(l / T) for the logits 2.0, 1.0, 0.1 that introductions to temperature print.
-TEST(Sample, TemperatureTablesOfTextbooks) {
+TEST(Sample, TemperaturesGiveTheTablesOfTextbooks) {
   const struct {
     double temperature;
     double probabilities[3];

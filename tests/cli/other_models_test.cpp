@@ -23,7 +23,7 @@ std::string write_other_model(const TemporaryFolder& folder, const ModelShape& s
   return path;
 }
 
-TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
+TEST(OtherModels, ModelsWithoutATokenizerGiveEmptyTexts) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {kGpt2Vocabulary, 32, 16, 1, 16, 1}, false);
   for (const Words& more : std::vector<Words>{{"--num-beams", "2", "--logprobs"},
@@ -73,7 +73,7 @@ TEST(OtherModels, RewardModelsGiveTheirLastLogitsAndWriteNoText) {
   expect_refused(run_sotto({"score", "-m", plain, "--reward", "--ids", "5"}), 1, "is no reward model");
 }
 
-TEST(OtherModels, WithoutATokenizerReadAndWriteIds) {
+TEST(OtherModels, ModelsWithoutATokenizerReadAndWriteIds) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, false);
   const Result generated = run_sotto({"generate", "-m", path, "--seed", "0", "-n", "3", "-q", "--ids", "5", "6", "7"});
@@ -148,14 +148,14 @@ TEST(OtherModels, ConversationsHaveTheFormatOfTheModel) {
   EXPECT_EQ(reply({"--format", "plain"})["prompt_tokens"], std::string("User: Hello.\nAssistant:").size());
 }
 
-TEST(OtherModels, WithAnotherVocabularyAreRejectedAsGuides) {
+TEST(OtherModels, ModelsWithAnotherVocabularyAreRejectedAsGuides) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);
   expect_refused(run_on_demo("generate", {"-p", "hello there", "--contrastive-model", path}), 1,
                  "--contrastive-model: vocabulary_size is 300");
 }
 
-TEST(OtherModels, WithOneTokenScoreNothing) {
+TEST(OtherModels, ModelsWithOneTokenScoreNothing) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 1, 16, 1, 16, 1}, true);
   expect_refused(run_sotto({"score", "-m", path, "hello there"}), 1, "context of 1 token");

@@ -34,7 +34,7 @@ TEST(Score, PerplexityAndBitsFollowFromTheSum) {
   }
 }
 
-TEST(Score, StartsFilesAndLines) {
+TEST(Score, ReadsFilesAndStandardInput) {
   const TemporaryFolder folder;
   write_file(folder.file("text"), "It was a dark night");
   const json started = json_of(run_on_demo("score", {"-f", folder.file("text"), "--start", "--json"}));

@@ -195,7 +195,7 @@ const std::vector<std::string>& lines_commands() {
   return commands;
 }
 
-TEST(WrongText, LinesThatCannotBeRead) {
+TEST(WrongText, UnreadableLinesAreRejected) {
   for (const std::string& command : lines_commands()) {
     expect_refused(run_in_shell(command, "</"), kFailure, "standard input: line 1: ");
   }
@@ -203,7 +203,7 @@ TEST(WrongText, LinesThatCannotBeRead) {
   expect_refused(run_sotto({"sample", "--jsonl", "/nowhere"}), kFailure, "/nowhere: No such file");
 }
 
-TEST(WrongText, LinesWithoutEnd) {
+TEST(WrongText, EndlessLinesAreRejected) {
   expect_refused(run_in_shell("sample --jsonl", "</dev/zero"), kFailure, "standard input: line 1: longer than 256 MiB");
 }
 

@@ -107,7 +107,7 @@ TEST_F(LoraTest, SavedModulesReplaceTheModels) {
   EXPECT_EQ(model.layers[0].attention_output.bias, values(8));
 }
 
-TEST_F(LoraTest, RejectsWhatIsNotAPlainLora) {
+TEST_F(LoraTest, RejectsOtherAdaptersThanLora) {
   EXPECT_PRED2(contains, config_error("peft_type", "LOHA"), "\"peft_type\" is \"LOHA\"; only \"LORA\" is supported");
   EXPECT_PRED2(contains, config_error("peft_type", "IA3"), "\"IA3\"");
   EXPECT_PRED2(contains, config_error("use_dora", true), "\"use_dora\" is set; merge such an adapter in Python");

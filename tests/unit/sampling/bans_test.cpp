@@ -42,7 +42,7 @@ TEST(Bans, AllowedTokensAreSortedAndIntersectedWithTheMask) {
   EXPECT_EQ(words, 0b10000010u);  // the mask of the caller has not changed
 }
 
-TEST(Bans, ManyAllowedTokensUnderManyMasks) {
+TEST(Bans, ManyAllowedTokensAreIntersectedWithManyMasks) {
   std::mt19937_64 random(5);
   constexpr size_t kCount = 300;
   ProcessFixture bench(kCount);

@@ -43,7 +43,7 @@ double oracle_k(const std::vector<float>& logits, uint32_t m, double mu) {
   return std::pow((s - 1) * std::exp2(mu) / (1 - std::pow(n, 1 - s)), 1 / s);
 }
 
-TEST(Mirostat, CutsTheNumberOfTheFormula) {
+TEST(Mirostat, KeepsTheNumberOfTokensOfTheFormula) {
   std::mt19937_64 random(3);
   for (const size_t count : {2, 3, 50, 1000, 30000}) {
     TestCandidates bench(count);

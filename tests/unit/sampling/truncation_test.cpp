@@ -97,7 +97,7 @@ TEST(Border, IsFoundWhereASampleMisleads) {
 }
 
 // With 1,000 equal logits, the number of tokens that remain shows p.
-TEST(TopP, DecaysToItsLeast) {
+TEST(TopP, DecaysToTopPMin) {
   const std::vector<float> logits(1000, 1.0f);
   TestCandidates bench(1000);
   const auto kept = [&](float top_p, float decay, float min_p, uint32_t step) {
