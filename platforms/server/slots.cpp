@@ -138,7 +138,7 @@ std::vector<float> Slot::embed(const Prompt& input, Usage& usage) {
   chat_.session().reset();
   std::vector<float> vector;
   call("input", [&] { vector = chat_.session().embed(tokens); });
-  normalise(vector);
+  normalize(vector);
   return vector;
 }
 

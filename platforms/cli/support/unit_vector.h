@@ -7,7 +7,7 @@
 namespace sotto::cli {
 
 // Scales a vector to length 1. A vector of zeros stays.
-inline void normalise(std::vector<float>& vector) {
+inline void normalize(std::vector<float>& vector) {
   double sum = 0.0;
   for (const float value : vector) sum += static_cast<double>(value) * static_cast<double>(value);
   if (sum == 0.0) return;

@@ -30,7 +30,7 @@ Json embedding_json(const EmbedOptions& options, const TokenList& tokens, const 
   session.reset();
   std::vector<float> embedding;
   call(name, [&] { embedding = session.embed(tokens, options.pooling); });
-  if (options.normalises) normalise(embedding);
+  if (options.normalises) normalize(embedding);
   Json values = Json::array();
   for (const float value : embedding) values.push_back(shortest(value));
   if (!is_whole) return values;
