@@ -130,7 +130,7 @@ void add_options(cli::Command& command, Arguments& arguments) {
     const auto set = [&kind](const std::string& text) {
       kind = text == "int4" ? WeightKind::kInt4 : WeightKind::kInt8;
     };
-    command.add_option(name, set, help).metavar("KIND").check(cli::one_of({"int8", "int4"}));
+    command.add_option(name, set, help).metavar("KIND").choices({"int8", "int4"});
   };
   add_path("CHECKPOINT", arguments.checkpoint, "Directory or file to convert");
   add_path("-o,--output", arguments.output, "The .sotto file to write").metavar("FILE").check(cli::check_file_name);
@@ -177,12 +177,12 @@ void add_options(cli::Command& command, Arguments& arguments) {
       "TEXT");
   cli::add_value(command, "--pack", arguments.pack, "Instruction set to pack the weights for: native, none, or a name",
                  "ISA")
-      .check(cli::one_of(pack_choices()));
+      .choices(pack_choices());
   std::vector<std::string> shapes = published_shape_names();
   shapes.push_back("custom");
   command.add_option("--synthetic", arguments.synthetic, "Random weights instead of a checkpoint: " + listed(shapes))
       .metavar("SHAPE")
-      .check(cli::one_of(shapes))
+      .choices(shapes)
       .excludes("CHECKPOINT,--activation,--lora,--keep-score,--calibrate");
   cli::add_value(command, "--seed", arguments.seed, "Seed of the random weights", "N").needs("--synthetic");
   command.add_flag("--dry-run", arguments.dry_run, "Quantize and print the summary, but write no file")
@@ -204,12 +204,13 @@ void add_options(cli::Command& command, Arguments& arguments) {
       .add_option("--export", arguments.export_format,
                   "Write another format, from a checkpoint or a .sotto file: safetensors (a directory) or gguf")
       .metavar("FORMAT")
-      .check(cli::one_of({"safetensors", "gguf"}))
+      .choices({"safetensors", "gguf"})
       .needs("--output")
       .excludes("--source,--weights,--head,--pack,--json,--evaluate,--compare");
   add_path("--verify", arguments.verified, "Write no file; compare this .sotto file with the checkpoint")
       .metavar("MODEL")
       .check(cli::check_file_name)
+      .completes({}, ".sotto")
       .excludes(
           "--output,--name,--source,--vocab,--weights,--head,--pack,--force,--json,--evaluate,--compare,--export");
   command.add_flag("--force", arguments.force, "Replace an output file that is not a .sotto file");

@@ -31,6 +31,24 @@ Option::Option(std::string_view spellings, Values values, Set set, std::string d
   }
 }
 
+Option& Option::completes(std::vector<std::string> values, std::string suffix) {
+  completed_values_ = std::move(values);
+  completed_suffix_ = std::move(suffix);
+  return *this;
+}
+
+Option& Option::choices(std::vector<std::string> values) {
+  check_ = [values](const std::string& value) {
+    std::string list;
+    for (const std::string& choice : values) {
+      if (value == choice) return std::string();
+      list += (list.empty() ? "" : ", ") + choice;
+    }
+    return '"' + value + "\" is not one of " + list;
+  };
+  return completes(std::move(values));
+}
+
 Option& Option::needs(std::string_view options) {
   needed_ = split_names(options);
   return *this;
@@ -189,17 +207,6 @@ Option& add_value(Command& command, std::string_view names, std::string& value, 
 Option& add_texts(Command& command, std::string_view names, std::vector<std::string>& texts,
                   const std::string& description, const char* metavar) {
   return command.add_option(names, texts, description, Values::kRepeated).metavar(metavar);
-}
-
-Option::Check one_of(std::vector<std::string> choices) {
-  return [choices = std::move(choices)](const std::string& value) {
-    std::string list;
-    for (const std::string& choice : choices) {
-      if (value == choice) return std::string();
-      list += (list.empty() ? "" : ", ") + choice;
-    }
-    return '"' + value + "\" is not one of " + list;
-  };
 }
 
 std::string check_file_name(const std::string& name) { return name.empty() ? "the name of the file is empty" : ""; }

@@ -50,6 +50,10 @@ class Option {
   Option& implicit_value(std::string value) { return set(implicit_value_, std::move(value)); }
   Option& required() { return set(is_required_, true); }
   Option& check(Check check) { return set(check_, std::move(check)); }
+  // Sets what shells complete: these values, and files whose names end with `suffix`. Other values are valid too.
+  Option& completes(std::vector<std::string> values, std::string suffix = "");
+  // Accepts only these values, which shells complete.
+  Option& choices(std::vector<std::string> values);
   // Ends the command line: nothing after this option is read, and the program prints the text.
   Option& prints(Print print) { return set(print_, std::move(print)); }
   // Requires one of the listed options together with this one.
@@ -70,7 +74,9 @@ class Option {
   const std::string& metavar() const { return metavar_; }
   const std::string& shown_default() const { return shown_default_; }
   const std::string& description() const { return description_; }
-  const std::vector<std::string>& given() const { return given_; }  // the values as given
+  const std::vector<std::string>& completed_values() const { return completed_values_; }
+  const std::string& completed_suffix() const { return completed_suffix_; }  // of files, or empty
+  const std::vector<std::string>& given() const { return given_; }           // the values as given
   bool is_given() const { return count_ > 0; }
   bool rules_out(const Option& other) const;  // returns whether this option excludes or replaces the other one
   // Throws a UsageError if the option was given without an option that it needs, or with one that it excludes.
@@ -95,6 +101,8 @@ class Option {
   Values values_;
   Set set_;
   Check check_;
+  std::vector<std::string> completed_values_;
+  std::string completed_suffix_;
   Print print_;
   std::vector<std::string> needed_;
   std::vector<Exclusion> excluded_;
@@ -179,9 +187,6 @@ Option& add_value(Command& command, std::string_view names, T& value, const std:
 // Adds an option that may be given several times, with one value each.
 Option& add_texts(Command& command, std::string_view names, std::vector<std::string>& texts,
                   const std::string& description, const char* metavar = "TEXT");
-
-// Returns a check that accepts only `choices`.
-Option::Check one_of(std::vector<std::string> choices);
 
 // Returns the reason why a file name is invalid: it is empty.
 std::string check_file_name(const std::string& name);

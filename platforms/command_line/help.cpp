@@ -125,11 +125,48 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+bool has_completions(const Option& option) {
+  return !option.completed_values().empty() || !option.completed_suffix().empty();
+}
+
+// Returns a case of the bash script that selects the completions of a value.
+std::string bash_completions(const std::string& pattern, const Option& option) {
+  return "        " + pattern + ") values=\"" + joined(option.completed_values()) +
+         "\" suffix=" + option.completed_suffix() + " ;;\n";
+}
+
+// Returns the cases of the bash script that select the completions of the word after $previous: those of the option
+// that $previous names, or else those of the argument.
+std::string bash_value_cases(const Command& command) {
+  std::string cases;
+  std::string others;  // options whose values are not completed
+  const Option* argument = nullptr;
+  for (const auto& option : command.options()) {
+    if (option->values() == Values::kNone) continue;
+    if (option->is_argument()) {
+      if (has_completions(*option)) argument = option.get();
+      continue;
+    }
+    std::string pattern;
+    for (const std::string& name : option->names()) pattern += (pattern.empty() ? "" : "|") + name;
+    if (has_completions(*option)) {
+      cases += bash_completions(pattern, *option);
+    } else {
+      others += (others.empty() ? "" : "|") + pattern;
+    }
+  }
+  if (argument != nullptr) {
+    if (!others.empty()) cases += "        " + others + ") ;;\n";
+    cases += bash_completions("*", *argument);
+  }
+  return cases.empty() ? "" : "\n      case $previous in\n" + cases + "      esac";
+}
+
 // Appends the cases of the bash script for `command` and its subcommands.
 void add_bash_cases(const Command& command, const std::string& path, std::string& script) {
   for (const auto& part : command.commands()) add_bash_cases(*part, path + part->name() + ' ', script);
   script += "    \"" + path + "\"*) words=\"" + joined(command_names(command)) + "\" options=\"" +
-            joined(option_names(command)) + "\" ;;\n";
+            joined(option_names(command)) + "\"" + bash_value_cases(command) + " ;;\n";
 }
 
 // Returns the name of the shell function that completes a program: _sotto_convert.
@@ -140,14 +177,25 @@ std::string function_name(const Command& program) {
 }
 
 std::string bash_script(const Command& program) {
+  // In --name=VALUE, "=" is a word of its own.
   std::string script = function_name(program) +
-                       "() {\n  local current=${COMP_WORDS[COMP_CWORD]} words options\n"
+                       "() {\n  local current=${COMP_WORDS[COMP_CWORD]} before=$((COMP_CWORD-1))\n"
+                       "  local previous words options values suffix\n"
+                       "  if [[ $current == = ]]; then current=; fi\n"
+                       "  if [[ ${COMP_WORDS[before]} == = ]]; then before=$((before-1)); fi\n"
+                       "  previous=${COMP_WORDS[before]}\n"
+                       "  if [[ $previous == -* ]]; then previous=${previous//_/-}; fi\n"
                        "  case \"${COMP_WORDS[*]:1:$((COMP_CWORD-1))} \" in\n";
   add_bash_cases(program, "", script);
   return script +
          "  esac\n"
          "  if [[ $current == -* ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+         "  elif [[ -n $values$suffix ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
+         "    if [[ -n $suffix ]]; then\n"
+         "      COMPREPLY+=($(compgen -f -X \"!*$suffix\" -- \"$current\"; compgen -d -- \"$current\"))\n"
+         "    fi\n"
          "  elif [[ -n $words ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
          "  else\n"
@@ -171,13 +219,24 @@ std::string fish_quoted(std::string text) {
   return '\'' + text.substr(0, text.find('\n')) + '\'';
 }
 
+// Returns what fish completes for an option with a value, or for an argument.
+std::string fish_completions(const Option& option) {
+  std::string values = joined(option.completed_values());
+  if (!option.completed_suffix().empty()) {
+    values += (values.empty() ? "" : " ") + ("(__fish_complete_suffix " + option.completed_suffix()) + ')';
+  }
+  return " -f -a " + fish_quoted(values);
+}
+
 void add_fish_lines(const Command& command, const std::string& condition, const std::string& begin,
                     std::string& script) {
   for (const auto& option : command.options()) {
     const std::vector<std::string> names = long_names(*option);
-    if (names.empty()) continue;
-    script += begin + condition + " -l " + names.front().substr(2) + (option->values() != Values::kNone ? " -r" : "") +
-              " -d " + fish_quoted(option->description()) + '\n';
+    const std::string completions = has_completions(*option) ? fish_completions(*option) : "";
+    if (names.empty() && completions.empty()) continue;
+    script += begin + condition + (names.empty() ? "" : " -l " + names.front().substr(2)) +
+              (!names.empty() && option->values() != Values::kNone ? " -r" : "") + completions + " -d " +
+              fish_quoted(option->description()) + '\n';
   }
   for (const auto& part : command.commands()) {
     script += begin + condition + " -a " + part->name() + " -d " + fish_quoted(part->description()) + '\n';
@@ -245,7 +304,7 @@ void add_documentation(Command& program) {
       .prints([&program](const std::string&) { return man_page(program); });
   program.add_option("--completion", nullptr, "Print a script that completes the options in bash, zsh or fish")
       .metavar("SHELL")
-      .check(one_of({"bash", "zsh", "fish"}))
+      .choices({"bash", "zsh", "fish"})
       .prints([&program](const std::string& shell) { return completion_script(program, shell); });
 }
 

@@ -186,7 +186,7 @@ Status StandaloneSampler::apply(std::span<const float> logits, TokenMask mask, c
                                 Candidates** candidates, Error* error) {
   SOTTO_TRY(constrain(input, &mask, error));
   const CallbackScope scope(&in_use_);
-  *candidates = &sampler_.apply(logits, mask, input, state_);
+  *candidates = &sampler_.drawable(logits, mask, input, state_);
   return Status::kOk;
 }
 

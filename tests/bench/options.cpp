@@ -103,7 +103,8 @@ void add_options(cli::Command& command, Options& options) {
       .add_option("-m,--model", options.model,
                   std::string("A .sotto file, or synthetic-NAME for random weights; NAME: ") + kSyntheticNames +
                       "; append -int4 for weights of 4 bits")
-      .metavar("MODEL");
+      .metavar("MODEL")
+      .completes({}, ".sotto");
   command.add_flag("--json", options.json, "Print everything, with every sample, as JSON");
   cli::add_value(command, "--threads", options.thread_count, "Threads; above 1 also decode and prefill with fewer",
                  "N");
@@ -123,7 +124,7 @@ void add_options(cli::Command& command, Options& options) {
           "--pages",
           [&options](const std::string& pages) { options.pages = pages == "huge" ? Pages::kHuge : Pages::kSmall; },
           "Memory pages under weights, sessions and limits: huge (default) or small")
-      .check(cli::one_of({"huge", "small"}))
+      .choices({"huge", "small"})
       .metavar("KIND");
   command
       .add_option(

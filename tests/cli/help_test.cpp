@@ -120,11 +120,12 @@ TEST(Usage, NotesABackslashThatIsNoEscape) {
   EXPECT_EQ(run_on_demo("generate", {"-p", kPrompt, "-n", "2", "-q", "--stop", "\"\\n\""}).err, "");
 }
 
-// Runs a line of bash after the completion script and returns what it prints.
+// Runs a line of bash after the completion script and returns the completions in order.
 std::string completed(const std::string& line) {
   const TemporaryFolder folder;
   const std::string script = folder.file("script");
-  write_file(script, run_sotto({"completion", "bash"}).out + line + "\n_sotto; echo \"${COMPREPLY[*]}\"\n");
+  write_file(script, run_sotto({"completion", "bash"}).out + line +
+                         "\n_sotto; printf '%s\\n' \"${COMPREPLY[@]}\" | LC_ALL=C sort | paste -s -d ' '\n");
   const std::string out = folder.file("out");
   EXPECT_EQ(std::system(("bash " + shell_word(script) + " >" + shell_word(out)).c_str()), 0);
   return read_file(out);
@@ -135,6 +136,31 @@ TEST(Completion, BashCompletesCommandsAndOptions) {
   EXPECT_EQ(completed("COMP_WORDS=(sotto gen) COMP_CWORD=1"), "generate\n");
   EXPECT_EQ(completed("COMP_WORDS=(sotto generate --repeat-p) COMP_CWORD=2"), "--repeat-penalty\n");
   EXPECT_EQ(completed("COMP_WORDS=(sotto grammar ch) COMP_CWORD=2"), "check\n");
+}
+
+TEST(Completion, OfBashCompletesValues) {
+  if (std::system("bash -c 'complete -p >/dev/null' 2>/dev/null") != 0) GTEST_SKIP() << "there is no bash";
+  EXPECT_EQ(completed("COMP_WORDS=(sotto generate --preset c) COMP_CWORD=3"), "chat code creative\n");
+  EXPECT_EQ(completed("COMP_WORDS=(sotto generate --preset = trans) COMP_CWORD=4"), "translation\n");
+  EXPECT_EQ(completed("COMP_WORDS=(sotto generate --json_space = ) COMP_CWORD=3"), "compact flexible one\n");
+  EXPECT_EQ(completed("COMP_WORDS=(sotto chat --format chat) COMP_CWORD=3"), "chatml\n");
+  EXPECT_EQ(completed("COMP_WORDS=(sotto next --isa ref) COMP_CWORD=3"), "reference\n");
+  EXPECT_EQ(completed("COMP_WORDS=(sotto plan --shape gpt2-x) COMP_CWORD=3"), "gpt2-xl\n");
+  EXPECT_EQ(completed("COMP_WORDS=(sotto completion f) COMP_CWORD=2"), "fish\n");
+  EXPECT_EQ(completed("COMP_WORDS=(sotto generate --preset chat --pre) COMP_CWORD=4"), "--presence-penalty --preset\n");
+}
+
+TEST(Completion, OfBashCompletesModelFiles) {
+  if (std::system("bash -c 'complete -p >/dev/null' 2>/dev/null") != 0) GTEST_SKIP() << "there is no bash";
+  const TemporaryFolder folder;
+  for (const char* name : {"a.sotto", "a.txt", "b.sotto"}) write_file(folder.file(name), "");
+  const std::string begin = "cd " + shell_word(folder.file("")) + "; COMP_WORDS=(sotto ";
+  EXPECT_EQ(completed(begin + "generate -m a) COMP_CWORD=3"), "a.sotto\n");
+  EXPECT_EQ(completed(begin + "generate --draft '') COMP_CWORD=3"), "a.sotto b.sotto early-exit lookahead lookup\n");
+  EXPECT_EQ(completed(begin + "inspect a) COMP_CWORD=2"), "a.sotto\n");
+  // Values of other options are files of any name.
+  EXPECT_EQ(completed(begin + "plan --json-schema a) COMP_CWORD=3"), "a.sotto a.txt\n");
+  EXPECT_EQ(completed(begin + "generate -f a) COMP_CWORD=3"), "a.sotto a.txt\n");
 }
 
 TEST(Completion, HasAScriptForEachShell) {

@@ -33,6 +33,7 @@ void add_conversation_options(Command& command, ChatOptions& options) {
           "How messages become a prompt: " + listed(kChatFormatNames) +
               ", or a text such as '\"{|}User: {user}\\n{|}Bot:{assistant}\\n\"'; use the one of the training data")
       .metavar("NAME|TEXT")
+      .completes(printed_names(kChatFormatNames))
       .shown_default("the model's own, or plain")
       .group(kConversationGroup);
   command.add_option("--system", options.system, "Instructions before all messages")

@@ -305,6 +305,7 @@ void declare_eval_kl(Command& command, Run& run) {
   add_model_options(command, *options);
   add_value(command, "--reference", options->reference, "The other model, with the same vocabulary", "FILE")
       .check(check_file_name)
+      .completes({}, kModelSuffix)
       .required();
   add_text_input(command, options->input);
   add_value(command, "--stride", options->stride, kStrideHelp, "N").shown_default("half the context");

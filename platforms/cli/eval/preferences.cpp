@@ -140,6 +140,7 @@ void declare_eval_preferences(Command& command, Run& run) {
   add_optional_model(command, options->model, "The policy, or a reward model; by default lines have the values");
   add_value(command, "--reference", options->reference, "The reference model of the policy", "FILE")
       .check(check_file_name)
+      .completes({}, kModelSuffix)
       .needs("--model");
   add_value(command, "--beta", options->beta, "Factor of ln p in rewards", "X").check([](const std::string& text) {
     const auto beta = parse_number<double>("--beta", text);

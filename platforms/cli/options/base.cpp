@@ -79,6 +79,7 @@ void add_base_options(Command& command, SamplerOptions& sampler, StopOptions& st
       .add_option("--preset", set_preset,
                   "Sampling options for a purpose, which other options change: " + listed(kPresetNames))
       .metavar("NAME")
+      .completes(printed_names(kPresetNames))
       .excludes("--params")
       .group("Sampling");
   const ParametersReader reader = {sampler, stops, session, token_limit};

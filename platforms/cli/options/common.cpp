@@ -12,22 +12,12 @@ namespace sotto::cli {
 namespace {
 
 // Returns the names of the instruction sets from the library itself.
-std::string isa_names() {
-  std::string names;
+std::vector<std::string> isa_names() {
+  std::vector<std::string> names;
   for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
-    names += (names.empty() ? "" : ", ") + std::string(sotto_isa_text(isa));
+    names.emplace_back(sotto_isa_text(isa));
   }
   return names;
-}
-
-void parse_isa(const std::string& name, ModelOptions& options) {
-  for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
-    if (name == sotto_isa_text(isa)) {
-      options.isa = isa;
-      return;
-    }
-  }
-  reject("--isa", '"' + name + "\" is not one of " + isa_names());
 }
 
 // Returns the bytes of "64MiB", "64M", "64MB" (of a million bytes) or "65536".
@@ -65,15 +55,23 @@ Option& add_model_option(Command& command, ModelOptions& options) {
 }
 
 Option& add_optional_model(Command& command, ModelOptions& options, const std::string& help) {
-  return command.add_option("-m,--model", options.path, help).metavar("FILE").check(check_file_name);
+  return command.add_option("-m,--model", options.path, help)
+      .metavar("FILE")
+      .check(check_file_name)
+      .completes({}, kModelSuffix);
 }
 
 Option& add_isa_option(Command& command, ModelOptions& options) {
-  return command
-      .add_option(
-          "--isa", [&options](const std::string& name) { parse_isa(name, options); },
-          "Instruction set: " + isa_names() + "; all give the same text")
-      .metavar("NAME");
+  const std::vector<std::string> names = isa_names();
+  const auto set = [&options, names](const std::string& name) {
+    options.isa =
+        static_cast<sotto_isa>(SOTTO_ISA_AUTO + (std::find(names.begin(), names.end(), name) - names.begin()));
+  };
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return command.add_option("--isa", set, "Instruction set: " + list + "; all give the same text")
+      .metavar("NAME")
+      .choices(names);
 }
 
 Option& add_size(Command& command, const char* names, uint64_t& bytes, const std::string& help) {

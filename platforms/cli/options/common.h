@@ -12,6 +12,7 @@
 namespace sotto::cli {
 
 constexpr char kSessionGroup[] = "Session";
+constexpr char kModelSuffix[] = ".sotto";  // of the names of model files
 constexpr char kSpecialHelp[] = "<|endoftext|> and similar texts become special tokens";
 
 // The functions below keep references to `options`, `params` and `input`, which must outlive `command`.

@@ -326,6 +326,7 @@ void add_guide_options(Command& command, GuideOptions& options) {
   add_value(command, "--contrastive-model", options.contrastive_model,
             "Contrastive decoding against this weaker model with the same vocabulary", "FILE")
       .check(check_file_name)
+      .completes({}, kModelSuffix)
       .excludes("--guidance-scale,--negative-prompt")
       .group(kGuideGroup);
 }
@@ -376,11 +377,14 @@ void require_sources(const Command& command, uint32_t sources) {
 }
 
 void add_draft_options(Command& command, DraftOptions& options) {
+  std::vector<std::string> names;
+  for (const auto& known : kDraftSources) names.emplace_back(known.name);
   add_texts(command, "--draft,--assistant-model", options.sources,
             "Speculative decoding, which does not change the text: draft with lookup (earlier text), lookahead, "
             "early-exit (the first layers), or a smaller model with the same vocabulary; repeatable",
             "KIND|FILE")
       .check(check_file_name)
+      .completes(std::move(names), kModelSuffix)
       .group(kDraftGroup);
   add_value(command, "--draft-tokens,--draft-max,--num-draft-tokens", options.token_count,
             "Maximum number of draft tokens per evaluation; 0 disables all drafts, also of text that a grammar forces",

@@ -94,12 +94,17 @@ const char* name_of(Names names, int32_t value) {
   return "unknown";
 }
 
+std::vector<std::string> printed_names(Names names) {
+  std::vector<std::string> list;
+  for (const Name& known : names) {
+    if (name_of(names, known.value) == known.name) list.emplace_back(known.name);
+  }
+  return list;
+}
+
 std::string listed(Names names) {
   std::string text;
-  for (const Name& known : names) {
-    const bool is_first = name_of(names, known.value) == known.name;
-    if (is_first) text += (text.empty() ? "" : ", ") + std::string(known.name);
-  }
+  for (const std::string& name : printed_names(names)) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
@@ -134,7 +139,8 @@ Option& add_choice(Command& command, std::string_view names, int32_t& value, con
   };
   return command.add_option(names, set, description + ": " + listed(choices))
       .metavar("NAME")
-      .shown_default(name_of(choices, value));
+      .shown_default(name_of(choices, value))
+      .completes(printed_names(choices));
 }
 
 Option& add_parameter(Command& command, const Parameter& parameter, void* params, TokenTexts* tokens) {

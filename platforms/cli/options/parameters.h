@@ -41,7 +41,8 @@ std::optional<int32_t> find_value(Names names, std::string_view name);
 // Returns "unknown" for a value without a name.
 const char* name_of(Names names, int32_t value);
 
-// Returns the printed names as "a, b, c".
+// Returns the printed names, and the same as "a, b, c".
+std::vector<std::string> printed_names(Names names);
 std::string listed(Names names);
 
 enum class ParameterKind {

@@ -11,7 +11,7 @@ namespace sotto::cli {
 
 void declare_completion(Command& command, Run& run) {
   auto shell = std::make_shared<std::string>();
-  command.add_option("SHELL", *shell, "bash, zsh or fish").required().check(one_of({"bash", "zsh", "fish"}));
+  command.add_option("SHELL", *shell, "bash, zsh or fish").required().choices({"bash", "zsh", "fish"});
   command.set_footer("Examples:\n  source <(sotto completion bash)\n  sotto completion fish | source");
   command.on_parsed([&command, &run, shell] {
     run = [&command, shell] {

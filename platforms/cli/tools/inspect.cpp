@@ -200,7 +200,10 @@ int run_inspect(const InspectOptions& options) {
 void declare_inspect(Command& command, Run& run) {
   auto options = std::make_shared<InspectOptions>();
   options->model.verify_checksums = false;
-  command.add_option("MODEL", options->model.path, "A .sotto file").required().check(check_file_name);
+  command.add_option("MODEL", options->model.path, "A .sotto file")
+      .required()
+      .check(check_file_name)
+      .completes({}, kModelSuffix);
   command.add_flag("--verify", options->model.verify_checksums,
                    "Verify the bytes of the tensors and the vocabulary, not only the structure");
   command.add_flag("--json", options->json, "Print one JSON object");

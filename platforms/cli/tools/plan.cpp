@@ -348,7 +348,7 @@ void add_shape_options(Command& command, PlanOptions& options) {
   names.push_back("custom");
   command.add_option("--shape", options.shape, "A model without a file: " + list + "or custom")
       .metavar("NAME")
-      .check(one_of(names))
+      .choices(names)
       .excludes("MODEL")
       .group(kShapeGroup);
   const auto add = [&](const char* name, uint32_t& value, const char* help) -> Option& {
@@ -365,8 +365,8 @@ void add_shape_options(Command& command, PlanOptions& options) {
   add_custom("--layers", model.layer_count, "Custom: number of layers");
   add_custom("--feed-forward", model.feed_forward_size,
              "Custom: width of the feed-forward part; 4 x embedding if absent");
-  add("--bits", model.layer_bits, "Bits per weight of the layers, 8 or 4").check(one_of({"8", "4"}));
-  add("--head-bits", model.head_bits, "Bits per weight of the head, 8 or 4").check(one_of({"8", "4"}));
+  add("--bits", model.layer_bits, "Bits per weight of the layers, 8 or 4").choices({"8", "4"});
+  add("--head-bits", model.head_bits, "Bits per weight of the head, 8 or 4").choices({"8", "4"});
   command
       .add_flag("--packed", model.is_packed,
                 "8-bit weights are packed in the file (sotto-convert --pack), so that they are used in place")
@@ -398,7 +398,8 @@ void validate(const Command& command, PlanOptions& options) {
 void declare_plan(Command& command, Run& run) {
   auto options = std::make_shared<PlanOptions>();
   command.add_option("MODEL", options->model.path, "A .sotto file, or the directory of a checkpoint with config.json")
-      .check(check_file_name);
+      .check(check_file_name)
+      .completes({}, kModelSuffix);
   add_size(command, "--budget", options->budget, "Find the largest context that fits into this memory");
   command.add_flag("--json", options->json, "Print one JSON object");
   sotto_session_params& c_params = options->session;

@@ -54,11 +54,7 @@ size_t draw(Candidates& candidates, const StageInput& input) {
 
 size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
   const SamplerParams& p = input.params;
-  if (p.selection == Selection::kMirostat) {
-    truncate_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
-  } else {
-    truncate_mirostat_v2(candidates, state->mirostat_mu);
-  }
+  truncate(candidates, p, state->mirostat_mu);
   const size_t picked = draw(candidates, input);
   state->mirostat_mu = next_mu(candidates, picked, p, state->mirostat_mu);
   return picked;
