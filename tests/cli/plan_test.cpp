@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/capi/open_session.h"
@@ -184,7 +185,40 @@ TEST(Plan, CountsAGrammar) {
                 (with_grammar["file_bytes"].get<uint64_t>() - plain["file_bytes"].get<uint64_t>()));
   EXPECT_GT(bytes_of(with_grammar, "matcher"), 10000u);
   EXPECT_LT(bytes_of(plan({SOTTO_DEMO_MODEL}, {"--any-json"}), "matcher"), bytes_of(with_grammar, "matcher"));
-  expect_refused(run_sotto({"plan", "--shape", "gpt2", "--any-json"}), 2, "a grammar needs a model file");
+}
+
+TEST(Plan, CountsAGrammarForAShape) {
+  const json info = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
+  const Words shape = shape_words({info["vocabulary_size"].get<uint32_t>(), 512, 256, 4, 1024, 6});
+  for (const Words& more : std::vector<Words>{{"--any-json"}, {"--regex", "[a-z]+@[a-z]+", "--beams", "4"}}) {
+    SCOPED_TRACE(joined(more));
+    const json of_shape = plan(shape, more);
+    const json of_file = plan({SOTTO_DEMO_MODEL}, more);
+    EXPECT_EQ(bytes_of(of_shape, "grammar"), bytes_of(of_file, "grammar"));
+    // The tokens of the demo model are shorter than GPT-2's.
+    for (const auto& [part, tolerance] : {std::pair("matcher", 0.03), std::pair("vocabulary", 0.1)}) {
+      const auto bytes = static_cast<double>(bytes_of(of_file, part));
+      EXPECT_NEAR(static_cast<double>(bytes_of(of_shape, part)), bytes, tolerance * bytes) << part;
+    }
+  }
+  // The prepared vocabulary of GPT-2 takes 1,133,568 bytes.
+  EXPECT_NEAR(bytes_of(plan({"--shape", "gpt2"}, {"--any-json"}), "vocabulary"), 1133568, 1000);
+  // With a budget, each search has its own matcher.
+  const json choices = plan({"--shape", "gpt2"}, {"--any-json", "--budget", "200MiB", "-c", "64"})["choices"];
+  for (const json& choice : choices) {
+    const Words words = {"--shape",
+                         "gpt2",
+                         "--any-json",
+                         "-c",
+                         "64",
+                         "--bits",
+                         to_string(choice["layer_weight_bits"]),
+                         "--head-bits",
+                         to_string(choice["head_weight_bits"]),
+                         "--beams",
+                         to_string(choice["sequence_count"])};
+    EXPECT_EQ(choice["total_bytes"], plan(words, {})["total_bytes"]) << joined(words);
+  }
 }
 
 TEST(Plan, NamesWrongValues) {

@@ -53,6 +53,9 @@ uint64_t model_object_bytes(const PlannedModel& model);
 // of range.
 SessionParams resolved_session(const PlannedModel& model, SessionParams params);
 
+// Returns the number of sequences of a matcher for a session, matcher_sequence_count of sotto_session_info.
+constexpr uint32_t matcher_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
+
 // `params` have been resolved.
 MemoryPlan plan_memory(const PlannedModel& model, const SessionParams& params);
 

@@ -36,12 +36,40 @@ struct PlanOptions {
   bool json = false;
 };
 
-// A model with its name, and the parts of memory that do not depend on its session.
+// A compiled grammar, for one vocabulary.
+class PlannedGrammar {
+ public:
+  // `vocabulary_parts` is the memory of the prepared vocabulary.
+  PlannedGrammar(const GrammarOptions& options, Vocabulary vocabulary, std::vector<MemoryPart> vocabulary_parts)
+      : vocabulary_(std::move(vocabulary)),
+        compiled_(compile_grammar(read_grammar(options), options.params, &vocabulary_)),
+        params_(options.matcher),
+        vocabulary_parts_(std::move(vocabulary_parts)) {}
+
+  // Returns the memory of the matcher for a session with a search, of the grammar and of the vocabulary.
+  std::vector<MemoryPart> parts(uint32_t sequence_count) const {
+    MatcherParams params = params_;
+    params.sequence_count = matcher_sequence_count(sequence_count);
+    GrowingMatcher matcher(compiled_.grammar, &vocabulary_, params);
+    std::vector<MemoryPart> parts = {{"matcher", "matcher", matcher.get().memory_size(), false},
+                                     {"grammar", "grammar", compiled_.grammar.size(), false}};
+    parts.insert(parts.end(), vocabulary_parts_.begin(), vocabulary_parts_.end());
+    return parts;
+  }
+
+ private:
+  Vocabulary vocabulary_;
+  LoadedGrammar compiled_;
+  MatcherParams params_;
+  std::vector<MemoryPart> vocabulary_parts_;
+};
+
+// A model with its name, and its grammar, if there is one.
 struct Subject {
   std::string name;
   PlannedModel model;
   bool has_fixed_bits = false;
-  std::vector<MemoryPart> grammar;
+  std::shared_ptr<const PlannedGrammar> grammar;
 };
 
 PlannedModel published_model(const PublishedShape& shape) {
@@ -102,24 +130,34 @@ PlannedModel checkpoint_model(const std::string& path) {
   return model;
 }
 
-// Returns the memory of a grammar's matcher, of the grammar, and of the vocabulary.
-std::vector<MemoryPart> grammar_parts(const PlanOptions& options, const LoadedModel& model) {
+std::shared_ptr<const PlannedGrammar> grammar_of_model(const GrammarOptions& options, const LoadedModel& model) {
+  if (!options.is_on()) return nullptr;
   if (model.info().has_tokenizer == 0) throw Failure(model.path() + ": the model has no tokenizer, so no grammar");
-  SessionParams params;
-  params.context_tokens = std::min(16u, model.info().max_context_tokens);
-  params.sequence_count = options.session.sequence_count;
-  params.sequence_tokens = std::min(1u, params.sequence_count);
-  const Session session = model.new_session(params);
-  const SessionGrammar grammar = compile_for_session(options.grammar, model, session, StopParams());
   sotto_vocabulary_params vocabulary;
   sotto_vocabulary_params_init(&vocabulary, sizeof vocabulary);
   vocabulary.model = model.get().c_model();
-  size_t vocabulary_bytes = 0;
-  sotto_vocabulary_memory_size(&vocabulary, &vocabulary_bytes, nullptr);
-  return {{"matcher", "matcher", grammar.matcher.memory_size(), false},
-          {"grammar", "grammar", grammar.compiled.grammar.size(), false},
-          {"vocabulary", "vocabulary for grammars", vocabulary_bytes, false},
-          {"vocabulary", "vocabulary for grammars", model.info().vocabulary_bytes, true}};
+  size_t bytes = 0;
+  sotto_vocabulary_memory_size(&vocabulary, &bytes, nullptr);
+  const std::vector<MemoryPart> parts = {
+      {"vocabulary", "vocabulary for grammars", bytes, false},
+      {"vocabulary", "vocabulary for grammars", model.info().vocabulary_bytes, true}};
+  return std::make_shared<PlannedGrammar>(options, model_vocabulary(model), parts);
+}
+
+// The sizes of matchers and grammars depend on the number of tokens and on the size of the longest one, not on their
+// texts. The longest token and the prepared vocabulary have the sizes of GPT-2's.
+std::shared_ptr<const PlannedGrammar> grammar_of_shape(const GrammarOptions& options, uint32_t vocabulary_size) {
+  if (!options.is_on()) return nullptr;
+  constexpr double kTrieNodesPerToken = 1.95;
+  constexpr size_t kLongestToken = 128;
+  constexpr double kBytesPerToken = 5 + 9 * kTrieNodesPerToken;
+  VocabularyTokens tokens;
+  tokens.texts.resize(vocabulary_size);
+  tokens.texts.front().assign(kLongestToken, 'a');
+  tokens.end_tokens = {static_cast<Token>(vocabulary_size - 1)};
+  const auto bytes = static_cast<uint64_t>(vocabulary_size * kBytesPerToken);
+  const std::vector<MemoryPart> parts = {{"vocabulary", "vocabulary for grammars, about", bytes, true}};
+  return std::make_shared<PlannedGrammar>(options, Vocabulary::create(tokens), parts);
 }
 
 Subject model_subject(PlanOptions& options) {
@@ -127,10 +165,9 @@ Subject model_subject(PlanOptions& options) {
   options.model.isa = SOTTO_ISA_REFERENCE;
   options.model.verify_checksums = false;
   const LoadedModel model(options.model);
-  Subject subject = {model.path(), planned_model(model.info()), true, {}};
+  Subject subject = {model.path(), planned_model(model.info()), true, grammar_of_model(options.grammar, model)};
   options.model.isa = SOTTO_ISA_AUTO;
   subject.model.is_packed = model_memory_size(options.model) <= model_object_bytes(subject.model);
-  if (options.grammar.is_on()) subject.grammar = grammar_parts(options, model);
   return subject;
 }
 
@@ -139,29 +176,29 @@ Subject read_subject(PlanOptions& options) {
   Subject subject;
   if (!path.empty() && !std::filesystem::is_directory(path)) return model_subject(options);
   if (!path.empty()) {
-    subject = {path, checkpoint_model(path), options.has_bits, {}};
+    subject = {path, checkpoint_model(path), options.has_bits, nullptr};
   } else if (options.shape == "custom") {
-    subject = {"custom", options.planned, options.has_bits, {}};
+    subject = {"custom", options.planned, options.has_bits, nullptr};
     if (subject.model.feed_forward_size == 0) subject.model.feed_forward_size = 4 * subject.model.embedding_size;
     check_shape("--shape custom", subject.model);
   } else {
     for (const PublishedShape& known : kPublishedShapes) {
-      if (options.shape == known.name) subject = {options.shape, published_model(known), options.has_bits, {}};
+      if (options.shape == known.name) subject = {options.shape, published_model(known), options.has_bits, nullptr};
     }
   }
   subject.model.layer_bits = options.planned.layer_bits;
   subject.model.head_bits = options.planned.head_bits;
   subject.model.is_packed = options.planned.is_packed;
-  if (options.grammar.is_on()) throw Failure("a grammar needs a model file, with its tokenizer", kExitUsage);
+  subject.grammar = grammar_of_shape(options.grammar, subject.model.vocabulary_size);
   return subject;
 }
 
-MemoryPlan plan_of(const Subject& subject, const SessionParams& params) {
-  MemoryPlan plan = plan_memory(subject.model, params);
-  for (const MemoryPart& part : subject.grammar) {
-    if (part.bytes != 0) plan.parts.push_back(part);
-  }
-  return plan;
+// Returns the memory that a grammar takes in addition to plan_memory().
+std::vector<MemoryPart> grammar_parts(const Subject& subject, const SessionParams& params) {
+  if (subject.grammar == nullptr) return {};
+  std::vector<MemoryPart> parts = subject.grammar->parts(params.sequence_count);
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
 }
 
 // Of one choice of bits and of a search: the largest context that fits, or none.
@@ -173,9 +210,11 @@ struct Choice {
 };
 
 Choice largest_context(const Subject& subject, SessionParams params, uint64_t budget) {
+  uint64_t grammar_bytes = 0;
+  for (const MemoryPart& part : grammar_parts(subject, params)) grammar_bytes += part.bytes;
   const auto total = [&](uint32_t context) {
     params.context_tokens = context;
-    return plan_of(subject, resolved_session(subject.model, params)).total_bytes();
+    return plan_memory(subject.model, resolved_session(subject.model, params)).total_bytes() + grammar_bytes;
   };
   const uint32_t positions = subject.model.max_context_tokens;
   // A given context is the only one. The sizes of all others grow with the number of tokens.
@@ -297,7 +336,9 @@ int run_plan(PlanOptions options) {
   if (options.session.sequence_tokens == 0) options.session.sequence_tokens = std::min(128u, positions);
   if (options.budget != 0) return run_budget(options, subject);
   const SessionParams params = resolved_session(subject.model, options.session);
-  const MemoryPlan plan = plan_of(subject, params);
+  MemoryPlan plan = plan_memory(subject.model, params);
+  const std::vector<MemoryPart> grammar = grammar_parts(subject, params);
+  plan.parts.insert(plan.parts.end(), grammar.begin(), grammar.end());
   OutputWriter stream;
   if (options.json) {
     Json parts = Json::array();
@@ -428,6 +469,7 @@ void declare_plan(Command& command, Run& run) {
       "  sotto plan demo.sotto -c 256 --beams 4\n"
       "  sotto plan --shape gpt2-medium --bits 4\n"
       "  sotto plan --shape gpt2 --budget 96MiB\n"
+      "  sotto plan --shape gpt2 --any-json\n"
       "  sotto plan checkpoint/ --budget 1.5GiB --beams 8 -n 64 --json");
   command.on_parsed([&run, options, &command] {
     validate(command, *options);
