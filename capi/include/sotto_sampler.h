@@ -540,10 +540,12 @@ SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sam
 SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_sampler_input* input,
                                             sotto_token* token, sotto_error* error);
 
-/* Computes the distribution that the chain produces: the remaining tokens in the order of their
- * ids, and their probabilities. With temperature 0 or SOTTO_SELECT_GREEDY, only the most likely
- * token remains. `*count` receives the number of remaining tokens, even with BUFFER_TOO_SMALL. The
- * arrays may be NULL when `capacity` is 0. */
+/* Computes the distribution that a token is drawn from: the remaining tokens in the order of their
+ * ids, and their probabilities. It is the result of the chain, and of what Mirostat and adaptive-p
+ * change because of earlier sotto_sampler_sample. With temperature 0 or SOTTO_SELECT_GREEDY, only
+ * the most likely token remains. Watermarks that replace the selection do not change it. `*count`
+ * receives the number of remaining tokens, even with BUFFER_TOO_SMALL. The arrays may be NULL when
+ * `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,
                                            sotto_error* error);

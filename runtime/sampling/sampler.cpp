@@ -137,6 +137,14 @@ Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask,
   return candidates_;
 }
 
+Candidates& Sampler::drawable(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                              const SamplerState& state) {
+  Candidates& candidates = apply(logits, mask, input, state);
+  apply_selection(candidates, make_stage_input(input, state));
+  candidates.truncate();
+  return candidates;
+}
+
 SamplerState Sampler::state_after(SamplerState state, std::span<const int32_t> tokens) const {
   for (const int32_t token : tokens) count_for_top_p(token, &state);
   return state;

@@ -73,6 +73,9 @@ class Sampler {
   // remains.
   Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                     const SamplerState& state);
+  // Returns the candidates that sample() draws from: those of apply() after what Mirostat or adaptive-p changes.
+  Candidates& drawable(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                       const SamplerState& state);
   // Returns the state that follows `state` after the caller has selected `tokens` from the results of apply().
   SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
@@ -112,7 +115,7 @@ class StandaloneSampler {
   Status set_params(const SamplerParams& params, Error* error);
   // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
   Status sample(std::span<const float> logits, TokenMask mask, const SampleInput& input, int32_t* token, Error* error);
-  // Returns the candidates after the chain, valid until the next call.
+  // Returns the candidates that sample() would draw from, valid until the next call.
   Status apply(std::span<const float> logits, TokenMask mask, const SampleInput& input, Candidates** candidates,
                Error* error);
 

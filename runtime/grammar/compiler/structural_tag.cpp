@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "runtime/grammar/compiler/grammar_source.h"
 #include "runtime/grammar/compiler/source_error.h"
 #include "runtime/grammar/compiler/triggers.h"
 #include "runtime/grammar/json_schema/compiler.h"

@@ -52,6 +52,14 @@ size_t draw(Candidates& candidates, const StageInput& input) {
   return select_multinomial(candidates, draw_bits(input, DrawLane::kSelection));
 }
 
+void truncate(Candidates& candidates, const SamplerParams& params, float mu) {
+  if (params.selection == Selection::kMirostat) {
+    truncate_mirostat(candidates, params.mirostat_m, mu);
+  } else {
+    truncate_mirostat_v2(candidates, mu);
+  }
+}
+
 size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
   const SamplerParams& p = input.params;
   truncate(candidates, p, state->mirostat_mu);
@@ -60,10 +68,11 @@ size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerStat
   return picked;
 }
 
+AdaptiveP adaptive_of(const SamplerParams& params) { return {params.adaptive_target, params.adaptive_decay}; }
+
 size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
   if (candidates.max() == kMinusInfinity) return 0;
-  const SamplerParams& p = input.params;
-  const AdaptiveP adaptive = {p.adaptive_target, p.adaptive_decay};
+  const AdaptiveP adaptive = adaptive_of(input.params);
   adaptive.apply(candidates, *state, input.scratch.floats);
   const size_t picked = draw(candidates, input);
   adaptive.record(input.scratch.floats[picked], state);
@@ -97,6 +106,19 @@ size_t select(Candidates& candidates, const StageInput& input, SamplerState* sta
       return run_adaptive(candidates, input, state);
     default:
       return draw(candidates, input);
+  }
+}
+
+void apply_selection(Candidates& candidates, const StageInput& input) {
+  if (!kHasAllSamplers || is_greedy(input.params) || candidates.max() == kMinusInfinity) return;
+  switch (input.params.selection) {
+    case Selection::kMirostat:
+    case Selection::kMirostatV2:
+      return truncate(candidates, input.params, input.state.mirostat_mu);
+    case Selection::kAdaptiveP:
+      return adaptive_of(input.params).apply(candidates, input.state, input.scratch.floats);
+    default:
+      return;
   }
 }
 

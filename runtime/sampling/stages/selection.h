@@ -19,6 +19,9 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane);
 // Returns the index of the token that `params.selection` selects. The selection may drop candidates.
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
+// Changes the candidates as select() does before it draws: Mirostat drops candidates, and adaptive-p reweighs them.
+void apply_selection(Candidates& candidates, const StageInput& input);
+
 // Returns whether select() is a plain multinomial draw.
 bool is_plain_draw(const SamplerParams& params);
 
