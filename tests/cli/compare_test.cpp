@@ -39,8 +39,8 @@ Words words_of(const std::string& text) {
   return words;
 }
 
-// Returns what `sotto next` shows before each new token: the entropy, and ln p and the sampled probability of the
-// token.
+// Returns what `sotto next` shows before each new token: the entropy, ln p of the token, and the divergence of the
+// sampled distribution from the model's.
 std::vector<json> positions_of(const json& tokens, const Words& options) {
   const json prompt = ids_of(kPrompt);
   Words words = {"--all", "--json", "--top", "100000"};
@@ -53,9 +53,12 @@ std::vector<json> positions_of(const json& tokens, const Words& options) {
   for (size_t i = prompt.size() - 1; i + 1 < positions.size(); ++i) {
     json position = {{"entropy", positions[i]["entropy"]},
                      {"log_probability", positions[i]["next"]["log_probability"]}};
+    double divergence = 0.0;
     for (const json& entry : positions[i]["top"]) {
-      if (entry["token"] == positions[i]["next"]["token"]) position["sampled"] = entry["sampled_probability"];
+      const double q = entry["sampled_probability"].get<double>();
+      if (q > 0.0) divergence += q * (std::log(q) - entry["log_probability"].get<double>());
     }
+    position["divergence"] = divergence;
     list.push_back(position);
   }
   return list;
@@ -107,30 +110,69 @@ TEST(Compare, CountsFollowFromTheTokens) {
 }
 
 TEST(Compare, MeasuresFollowFromTheDistributionsOfNext) {
-  const std::string kChain = "--temp 0.7 --top-k 30 --seed 5";
   const struct {
     std::string options;
-    bool is_deterministic;
-  } kRows[] = {{"--greedy", true},
-               {"--num-beams 3", true},
-               {"--penalty-alpha 0.5 --top-k 3", true},
-               {"--temp 0.7 --top-k 30", false},
-               {"--temp 0.7 --top-k 30 --best-of 3", false}};
+    std::string chain;  // the options of sotto next; empty if no token is drawn
+  } kRows[] = {{"--greedy", ""},
+               {"--num-beams 3", ""},
+               {"--penalty-alpha 0.5 --top-k 3", ""},
+               {"--temp 0.7 --top-k 30", "--temp 0.7 --top-k 30"},
+               {"--temp 1.3 --repeat-penalty 1.2", "--temp 1.3 --repeat-penalty 1.2"},
+               {"--temp 0.7 --top-k 30 --best-of 3", "--temp 0.7 --top-k 30"},
+               // With banned strings, the sampler's input is recorded.
+               {"--temp 0.7 --top-k 30 --banned-string xyz", "--temp 0.7 --top-k 30"}};
   for (const auto& row : kRows) {
     SCOPED_TRACE(row.options);
     const json result = compared({"--with", row.options})[0];
-    double entropy = 0.0, log_probability = 0.0, sampled = 0.0;
-    const std::vector<json> positions = positions_of(result["tokens"], words_of(kChain));
+    double entropy = 0.0, log_probability = 0.0, divergence = 0.0;
+    const std::vector<json> positions = positions_of(result["tokens"], words_of(row.chain));
     const auto count = static_cast<double>(positions.size());
     for (const json& position : positions) {
       entropy += position["entropy"].get<double>();
       log_probability += position["log_probability"].get<double>();
-      if (!row.is_deterministic) sampled += std::log(position["sampled"].get<double>());
+      divergence +=
+          row.chain.empty() ? -position["log_probability"].get<double>() : position["divergence"].get<double>();
     }
     EXPECT_NEAR(result["entropy"].get<double>(), entropy / count, 1e-4);
     EXPECT_NEAR(result["log_probability"].get<double>(), log_probability, 1e-2);
-    EXPECT_NEAR(result["divergence"].get<double>(), (sampled - log_probability) / count, 1e-3);
+    EXPECT_NEAR(result["divergence"].get<double>(), divergence / count, 1e-4);
   }
+}
+
+// At each place where the grammar allows one of two tokens, the divergence is -ln of their probability together.
+TEST(Compare, DivergencesIncludeTheMaskOfAGrammar) {
+  const json result = compared({"--with", "--temp 1 --top-k 0 --top-p 1 --min-p 0 --choices a,b"})[0];
+  ASSERT_EQ(result["tokens"].size(), 1u);
+  const json top = json_of(run_on_demo("next", {"-p", kPrompt, "--json", "--top", "100000"}))["positions"][0]["top"];
+  double mass = 0.0;
+  for (const json& entry : top)
+    mass += entry["text"] == "a" || entry["text"] == "b" ? entry["probability"].get<double>() : 0.0;
+  EXPECT_GT(mass, 0.0);
+  EXPECT_NEAR(result["divergence"].get<double>(), -std::log(mass), 1e-4);
+}
+
+// Mirostat version 2 keeps the tokens whose surprise is at most mu bits, and moves mu after each token.
+TEST(Compare, DivergencesIncludeTheTruncationOfMirostat) {
+  constexpr double kTau = 3.0, kEta = 0.2;
+  const json result = compared({"--with", "--mirostat 2 --mirostat-tau 3 --mirostat-eta 0.2 --temp 1"})[0];
+  const json prompt = ids_of(kPrompt);
+  Words words = {"--all", "--json", "--top", "100000", "--ids"};
+  for (const json& token : prompt) words.push_back(std::to_string(token.get<int>()));
+  for (const json& token : result["tokens"]) words.push_back(std::to_string(token.get<int>()));
+  const json positions = json_of(run_on_demo("next", words))["positions"];
+  double mu = 2 * kTau, sum = 0.0;
+  for (size_t i = 0; i < result["tokens"].size(); ++i) {
+    const json& position = positions[prompt.size() - 1 + i];
+    double mass = 0.0;
+    for (const json& entry : position["top"]) {
+      const double p = entry["probability"].get<double>();
+      mass += -std::log2(p) <= mu || entry["rank"] == 1 ? p : 0.0;
+    }
+    sum -= std::log(mass);
+    const double p = std::exp(position["next"]["log_probability"].get<double>());
+    mu -= kEta * (-std::log2(p / mass) - kTau);
+  }
+  EXPECT_NEAR(result["divergence"].get<double>(), sum / static_cast<double>(result["tokens"].size()), 1e-3);
 }
 
 // Statements of textbooks on strategies, for the demo model.

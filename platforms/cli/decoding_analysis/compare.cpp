@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -79,14 +79,13 @@ struct StrategyResult {
   TokenList tokens;
   Status stop = Status::ok;
   double seconds = 0.0;  // after the prompt was evaluated
-  // Sums over the tokens: ln p under the model and ln q as sampled, and the entropy of the model's distributions.
+  // Sums over the tokens: ln p under the model, the entropy of the model's distributions, and the Kullback-Leibler
+  // divergence from them of the distributions that the tokens were drawn from.
   double log_probability = 0.0;
-  double sampled_log_probability = 0.0;
   double entropy = 0.0;
+  double divergence = 0.0;
 
   double per_token(double sum) const { return tokens.empty() ? NAN : sum / static_cast<double>(tokens.size()); }
-  // Returns ln q - ln p per token, an estimate of the divergence of the sampled distribution from the model's.
-  double divergence() const { return per_token(sampled_log_probability - log_probability); }
   double tokens_per_second() const { return seconds > 0.0 ? static_cast<double>(tokens.size()) / seconds : NAN; }
 
   // Returns the number of different n-grams divided by that of all, or NaN if the text is shorter.
@@ -106,26 +105,80 @@ struct StrategyResult {
 
 constexpr size_t kMaxGram = 4;
 
-// Returns whether the strategy always selects the same tokens, with probability 1.
-bool is_deterministic(const GenerateOptions& options) {
-  const sotto_search_mode mode = options.search.params.mode;
-  if (options.search.is_on && (mode == SOTTO_SEARCH_BEAM || mode == SOTTO_SEARCH_CONTRASTIVE)) return true;
-  const SamplerParams& params = options.sampler.params;
-  return is_greedy_temperature(params) || params.selection == SOTTO_SELECT_GREEDY;
+// Returns whether a search selects the tokens without drawing.
+bool selects_without_drawing(const SearchOptions& search) {
+  return search.is_on && (search.params.mode == SOTTO_SEARCH_BEAM || search.params.mode == SOTTO_SEARCH_CONTRASTIVE);
 }
+
+// Returns whether the sampler receives other logits than the model's.
+bool changes_logits(const GenerateOptions& options) {
+  return options.grammar.is_on() || options.guide.is_on() || !options.stops.params.banned_strings.empty() ||
+         options.sampler.params.dola != SOTTO_DOLA_OFF;
+}
+
+// Logits by the tokens before them.
+using LogitsOfTexts = std::map<TokenList, std::vector<float>>;
+
+// Generates the text again and returns the logits that the sampler receives.
+LogitsOfTexts sampler_inputs(GenerateOptions options, const TokenList& prompt) {
+  LogitsOfTexts inputs;
+  SamplerParams& params = options.sampler.params;
+  if (!params.stages.empty()) params.stages.insert(params.stages.begin(), SOTTO_STAGE_LOGITS_CALLBACK);
+  params.logits_processor = [&inputs](Tokens tokens, uint32_t, View<float> logits) {
+    inputs[TokenList(tokens.begin(), tokens.end())].assign(logits.begin(), logits.end());
+  };
+  generate(std::move(options), prompt, [](Session&, const Generation&) {});
+  return inputs;
+}
+
+// Computes the divergences of the distributions that the tokens of a text were drawn from.
+class DivergenceMeter {
+ public:
+  DivergenceMeter(const LoadedModel& model, const Strategy& strategy, const TokenList& prompt)
+      : options_(resolved(strategy.options, model, prompt.size())),
+        prompt_size_(prompt.size()),
+        sampler_(Sampler::create(model.get(), list_bytes(options_.sampler.params))) {
+    sampler_.set(options_.sampler.params);
+    if (changes_logits(strategy.options)) inputs_ = sampler_inputs(strategy.options, prompt);
+  }
+
+  // Returns the divergence for `token` after the tokens of `history`, or NaN if the text was longer than the context.
+  // Must be called for one token after the other, because the state of Mirostat depends on them.
+  double divergence(const TokenList& history, View<const float> logits, const Distribution& of_model, Token token) {
+    if (selects_without_drawing(options_.search)) return -of_model.log_probability(token);
+    SamplerInput input;
+    input.logits = logits;
+    input.history = history;
+    input.generated_count = history.size() - prompt_size_;
+    input.token_limit = options_.token_limit < 0 ? 0 : static_cast<uint64_t>(options_.token_limit);
+    if (!inputs_.empty()) {
+      const auto found = inputs_.find(history);
+      if (found == inputs_.end()) return NAN;
+      input.logits = found->second;
+    }
+    const double divergence = Distribution::of_chain(sampler_, input).divergence_from(of_model);
+    if (!options_.search.is_on) sampler_.sample(input);
+    return divergence;
+  }
+
+ private:
+  static GenerateOptions resolved(GenerateOptions options, const LoadedModel& model, size_t prompt_size) {
+    read_generate_texts(options, model);
+    limit_lengths(options, prompt_size);
+    options.sampler.params.dola = SOTTO_DOLA_OFF;  // inputs_ includes it
+    return options;
+  }
+
+  GenerateOptions options_;
+  size_t prompt_size_;
+  LogitsOfTexts inputs_;
+  Sampler sampler_;
+};
 
 // Evaluates the text again and adds up the measures that need the model's distributions.
 void measure(const LoadedModel& model, const Strategy& strategy, const TokenList& prompt, Session& session,
              StrategyResult& result) {
-  const GenerateOptions& options = strategy.options;
-  const bool is_search = options.search.is_on;
-  std::optional<Sampler> chain;  // a search draws from it
-  if (is_search && !is_deterministic(options)) {
-    SamplerOptions sampler = options.sampler;
-    read_sampler_texts(sampler, model);
-    chain.emplace(Sampler::create(model.get(), list_bytes(sampler.params)));
-    chain->set(sampler.params);
-  }
+  DivergenceMeter meter(model, strategy, prompt);
   session.clear_guide();
   session.clear_matcher();
   session.reset();
@@ -136,13 +189,7 @@ void measure(const LoadedModel& model, const Strategy& strategy, const TokenList
     const Distribution distribution = Distribution::of_model(session.logits());
     result.entropy += distribution.entropy();
     result.log_probability += distribution.log_probability(token);
-    if (chain) {
-      SamplerInput input;
-      input.logits = session.logits();
-      input.history = history;
-      input.generated_count = history.size() - prompt.size();
-      result.sampled_log_probability += Distribution::of_chain(*chain, input).log_probability(token);
-    }
+    result.divergence += meter.divergence(history, session.logits(), distribution, token);
     history.push_back(token);
     next = Tokens(&history.back(), 1);
   }
@@ -156,11 +203,6 @@ StrategyResult run(const LoadedModel& model, const Strategy& strategy, const Tok
       result.tokens = generation.tokens;
       result.stop = generation.stop;
       result.seconds = generation.total_seconds - static_cast<double>(session.timings().prefill_ns) * 1e-9;
-      if (!is_deterministic(strategy.options)) {
-        for (const TokenScore& score : generation.scores) {
-          result.sampled_log_probability += static_cast<double>(score.sampled_log_probability);
-        }
-      }
       if (generation.stop != Status::cancelled) measure(model, strategy, prompt, session, result);
     });
   } catch (const Failure& failure) {
@@ -191,7 +233,7 @@ void print_table(const std::vector<Strategy>& strategies, const std::vector<Stra
                                  : "-";
     measures.add_row({strategies[i].name, with_thousands(result.tokens.size()), with_thousands(result.unique_count()),
                       decimal(result.repeated(), 3), decimal(result.per_token(result.entropy), 3),
-                      decimal(result.divergence(), 3), decimal(result.log_probability, 1), rate});
+                      decimal(result.per_token(result.divergence), 3), decimal(result.log_probability, 1), rate});
     texts.add_row({strategies[i].name, in_quotes(result.text)});
   }
   measures.print(stream);
@@ -208,7 +250,7 @@ Json strategy_json(const Strategy& strategy, const StrategyResult& result) {
   Json& distinct = object["distinct"] = Json::array();
   for (size_t n = 1; n <= kMaxGram; ++n) distinct.push_back(number(result.distinct(n)));
   object["entropy"] = number(result.per_token(result.entropy));
-  object["divergence"] = number(result.divergence());
+  object["divergence"] = number(result.per_token(result.divergence));
   object["log_probability"] = result.log_probability;
   object["tokens_per_second"] = number(result.tokens_per_second());
   object["sampler"] = sampler_json(strategy.options.sampler.params);
@@ -222,9 +264,10 @@ std::string picture(const std::string& text, const std::vector<Strategy>& strate
                                   {"KL, nats/token", {}, 3}, {"-ln p/token", {}, 3},    {"tokens/s", {}, 0}};
   for (size_t i = 0; i < results.size(); ++i) {
     const StrategyResult& result = results[i];
-    const std::array<double, 6> values = {static_cast<double>(result.unique_count()), result.repeated(),
-                                          result.per_token(result.entropy),           result.divergence(),
-                                          result.per_token(-result.log_probability),  result.tokens_per_second()};
+    const std::array<double, 6> values = {
+        static_cast<double>(result.unique_count()), result.repeated(),
+        result.per_token(result.entropy),           result.per_token(result.divergence),
+        result.per_token(-result.log_probability),  result.tokens_per_second()};
     labels.push_back(strategies[i].name);
     for (size_t panel = 0; panel < panels.size(); ++panel) panels[panel].values.push_back(values[panel]);
   }
@@ -265,7 +308,7 @@ GenerateOptions parse_strategy(const Named& strategy, const std::vector<std::str
   command.on_parsed([&] {
     const std::string option =
         first_given(command, {"--load-state", "--save-state", "--json", "--stream-json", "--jsonl", "--logprobs",
-                              "--echo-scores", "--no-echo", "--parse-special", "--escape"});
+                              "--echo-scores", "--no-echo", "--parse-special", "--escape", "--token-healing"});
     if (!option.empty()) reject(option, "is not an option of a strategy");
     validate_generate_options(command, options);
   });
@@ -274,8 +317,6 @@ GenerateOptions parse_strategy(const Named& strategy, const std::vector<std::str
   words.insert(words.end(), own.begin(), own.end());
   parse_setting(command, strategy.words, words);
   options.model.verify_checksums = false;  // they are verified once
-  options.log_probabilities = !options.search.is_on;
-  options.sampler.params.log_probabilities = 1;
   return options;
 }
 
@@ -340,8 +381,10 @@ void declare_compare(Command& command, Run& run) {
   command.set_footer(
       "unique: number of different tokens. repeated: share of the pairs of neighbouring tokens that occurred before.\n"
       "entropy: of the model's distributions along the text, in nats per token. KL: how far the strategy moves from\n"
-      "the model, in nats per token, estimated from this text as the mean of ln q - ln p; q is 1 if the strategy\n"
-      "leaves no choice. ln p: of the text under the model. tok/s: without the evaluation of the prompt.\n"
+      "the model, in nats: at each token of the text sum q ln(q / p), where q are the probabilities that the token\n"
+      "was drawn with, after all masks and samplers, and p those of the model; the mean of these divergences. Beam\n"
+      "search and contrastive search do not draw, so q is 1 for their token and the divergence is -ln p. ln p: of\n"
+      "the text under the model. tok/s: without the evaluation of the prompt.\n"
       "\n"
       "Strategies:\n" +
       strategies_help() +

@@ -76,6 +76,14 @@ double Distribution::log_probability(Token token) const {
   return place != 0 ? outcomes_[place - 1].log_probability : -std::numeric_limits<double>::infinity();
 }
 
+double Distribution::divergence_from(const Distribution& other) const {
+  double sum = 0.0;
+  for (const Outcome& outcome : outcomes_) {
+    sum += outcome.probability() * (outcome.log_probability - other.log_probability(outcome.token));
+  }
+  return std::max(sum, 0.0);
+}
+
 double Distribution::mass_in(const Distribution& other) const {
   double sum = 0.0;
   for (const Outcome& outcome : outcomes_) sum += std::exp(other.log_probability(outcome.token));

@@ -33,6 +33,8 @@ class Distribution {
   size_t nucleus_size(double mass) const;
   double log_probability(Token token) const;  // -infinity for a token that cannot be drawn
   size_t rank(Token token) const;             // 1 for the most likely token, or 0 for a token that cannot be drawn
+  // Returns the Kullback-Leibler divergence from `other`, sum p ln(p / q), where q are the probabilities of `other`.
+  double divergence_from(const Distribution& other) const;
   // Returns the probability that `other` draws one of the tokens of this distribution.
   double mass_in(const Distribution& other) const;
 
