@@ -104,7 +104,7 @@ TEST(Program, MeasuresEverythingOnce) {
                                                    {"process_peak_memory", 3},
                                                    {"batch", 4},
                                                    {"search", 2},
-                                                   {"sample", 91},
+                                                   {"sample", 94},
                                                    {"tokenize", 1},
                                                    {"detokenize", 1}}));
   std::set<std::string> limits;

@@ -114,6 +114,14 @@ TEST_P(DecodingAllocation, ListsDoNotAllocate) {
       [](auto& p) { p.logits_callback = [](void*, float* logits, size_t count) { logits[count - 1] += 1; }; });
 }
 
+TEST_P(DecodingAllocation, StatisticsDoNotAllocate) {
+  run("statistics", [](auto& p) { p.statistics = 1; });
+  run("statistics of mirostat", [](auto& p) {
+    p.statistics = 1;
+    p.selection = SOTTO_SELECT_MIROSTAT_V2;
+  });
+}
+
 TEST_P(DecodingAllocation, DetectionDoesNotAllocate) {
   for (const sotto_watermark_scheme scheme :
        {SOTTO_WATERMARK_LEFT_HASH, SOTTO_WATERMARK_SELF_HASH, SOTTO_WATERMARK_TOURNAMENT, SOTTO_WATERMARK_GUMBEL}) {

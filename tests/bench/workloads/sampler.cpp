@@ -4,9 +4,12 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/sampling/log_probabilities.h"
+#include "runtime/sampling/past_tokens.h"
 #include "tests/bench/machine/clock.h"
 #include "tests/bench/workloads/workloads.h"
 
@@ -90,6 +93,7 @@ constexpr Mode kModes[] = {
        p.top_k = 40;
      }},
     {"gumbel watermark", [](auto& p) { p.watermark = &kGumbel; }},
+    {"statistics", [](auto& p) { p.statistics = 1; }},
 };
 
 // A standalone sampler with its memory.
@@ -129,6 +133,7 @@ class Bench {
       input.history_count = (input.history_count + 1) % history.size();  // changes the draw
       sotto_token token;
       check(sotto_sampler_sample(sampler_, &input, &token, &error), error, mode.name);
+      if (params.statistics != 0) describe(kind, {history.data(), input.history_count});
     };
     sample();  // warms up
     return 1e6 * seconds_per_call(kMinSamplerNs, sample);
@@ -137,9 +142,17 @@ class Bench {
  private:
   size_t vocabulary_size() const { return logits_[0].size(); }
 
+  // Computes what a session adds to a token with statistics.
+  void describe(size_t kind, std::span<const sotto_token> history) {
+    const Kernels& kernels = *find_vector_kernels();
+    const double entropy = LogProbabilities(kernels, logits_[kind]).entropy(kernels);
+    result_ = entropy + static_cast<double>(repetitiveness(TokenHistory(history, {}), 64));
+  }
+
   std::array<std::vector<float>, std::size(kKinds)> logits_;
   std::vector<unsigned char> memory_;
   sotto_sampler* sampler_ = nullptr;
+  volatile double result_ = 0;  // keeps the compiler from removing the computation
 };
 
 }  // namespace

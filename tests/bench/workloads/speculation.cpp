@@ -1,4 +1,5 @@
-// Measures speculative decoding: sessions with and without drafts, interleaved, over the same text.
+// Measures speculative decoding: sessions with and without drafts, interleaved, over the same text. There are two
+// groups of texts: four kinds of text that people generate, and two that show the best and the worst case.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -11,21 +12,95 @@ namespace {
 
 constexpr uint64_t kMinPlainNs = 100'000'000;
 constexpr uint32_t kDraftTokens = 7;
+constexpr char kAgreed[] = "agreed";
 constexpr uint32_t kMaxTokens = 96;
+constexpr uint32_t kMaxFormTokens = 200;  // a form in JSON has fewer
 
-// A text for prompt lookup: the prompt contains passages, and the answer summarizes and quotes them.
-constexpr std::string_view kPassages =
+// The beginning of a story, which the model continues.
+constexpr std::string_view kStory =
     "\"Sir,\" said the old captain, \"the ship must leave the harbour before the tide turns, and "
     "no man who is not on board by six o'clock shall sail with us.\" The young man answered that "
-    "he would be on board, and went down to the town to say good-bye to his mother.\n\n"
+    "he would be on board, and went down to the town to say good-bye to his mother.\n\n";
+
+// A letter, and the same letter with a few other words.
+constexpr std::string_view kLetter =
     "The letter which the lawyer read to them in the evening was short. It ran thus: \"I leave "
     "the house and the garden to my brother, the books to my niece, and the old clock in the "
-    "hall to the doctor, who has always been a good friend to me.\"\n\n";
-constexpr std::string_view kAnswer =
-    "The captain warns him: \"the ship must leave the harbour before the tide turns, and no man "
-    "who is not on board by six o'clock shall sail with us.\" He says good-bye to his mother. In "
-    "the letter we read: \"I leave the house and the garden to my brother, the books to my niece, "
-    "and the old clock in the hall to the doctor, who has always been a good friend to me.\"";
+    "hall to the doctor, who has always been a good friend to me.\" Write it again, to a sister.\n\n";
+constexpr std::string_view kEditedLetter =
+    "The letter which the lawyer read to them in the morning was short. It ran thus: \"I leave "
+    "the house and the garden to my sister, the books to my niece, and the old clock in the "
+    "kitchen to the doctor, who has always been a good friend to her.\"";
+
+// The beginning of a program, and its continuation.
+constexpr std::string_view kProgram =
+    "struct Point { int x; int y; };\n\n"
+    "int add(int a, int b) {\n  return a + b;\n}\n\n"
+    "struct Point add_points(struct Point a, struct Point b) {\n  struct Point sum;\n"
+    "  sum.x = add(a.x, b.x);\n  sum.y = add(a.y, b.y);\n  return sum;\n}\n\n"
+    "int subtract(int a, int b) {\n";
+constexpr std::string_view kRestOfProgram =
+    "  return a - b;\n}\n\n"
+    "struct Point subtract_points(struct Point a, struct Point b) {\n  struct Point difference;\n"
+    "  difference.x = subtract(a.x, b.x);\n  difference.y = subtract(a.y, b.y);\n  return difference;\n}\n";
+
+constexpr std::string_view kFormPrompt = "The captain, the doctor and the lawyer, as data: ";
+constexpr std::string_view kSchema = R"({"type": "array", "minItems": 3, "maxItems": 3, "items": {
+    "type": "object", "additionalProperties": false, "required": ["name", "profession", "is_on_board", "age"],
+    "properties": {"name": {"type": "string", "minLength": 3, "maxLength": 12},
+                   "profession": {"enum": ["captain", "doctor", "lawyer"]},
+                   "is_on_board": {"type": "boolean"}, "age": {"type": "integer", "minimum": 18, "maximum": 99}}}})";
+
+// A compiled grammar with the vocabulary of its model.
+class Grammar {
+ public:
+  Grammar(const LoadedModel& model, std::string_view schema) : compiling_(size_t{4} << 20, Pages::kSmall) {
+    sotto_vocabulary_params vocabulary;
+    sotto_vocabulary_params_init(&vocabulary, sizeof vocabulary);
+    vocabulary.model = model.get();
+    sotto_error error = {};
+    size_t size = 0;
+    check(sotto_vocabulary_memory_size(&vocabulary, &size, &error), error, "vocabulary");
+    vocabulary_memory_ = std::make_unique<Memory>(size, Pages::kSmall);
+    check(sotto_vocabulary_init(&vocabulary, vocabulary_memory_->bytes(), size, &vocabulary_, &error), error,
+          "vocabulary");
+    sotto_grammar_params params;
+    sotto_grammar_params_init(&params, sizeof params);
+    params.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+    check(sotto_grammar_compile(schema.data(), schema.size(), &params, compiling_.bytes(), compiling_.size(), &grammar_,
+                                &size, &error),
+          error, "grammar");
+  }
+
+  const sotto_grammar* get() const { return grammar_; }
+  const sotto_vocabulary* vocabulary() const { return vocabulary_; }
+
+ private:
+  Memory compiling_;
+  std::unique_ptr<Memory> vocabulary_memory_;
+  sotto_vocabulary* vocabulary_ = nullptr;
+  sotto_grammar* grammar_ = nullptr;
+};
+
+class Matcher {
+ public:
+  explicit Matcher(const Grammar& grammar) {
+    sotto_matcher_params params;
+    sotto_matcher_params_init(&params, sizeof params);
+    sotto_error error = {};
+    size_t size = 0;
+    check(sotto_matcher_memory_size(grammar.get(), grammar.vocabulary(), &params, &size, &error), error, "matcher");
+    memory_ = std::make_unique<Memory>(size, Pages::kSmall);
+    check(sotto_matcher_init(grammar.get(), grammar.vocabulary(), &params, memory_->bytes(), size, &matcher_, &error),
+          error, "matcher");
+  }
+
+  sotto_matcher* get() const { return matcher_; }
+
+ private:
+  std::unique_ptr<Memory> memory_;
+  sotto_matcher* matcher_ = nullptr;
+};
 
 std::vector<sotto_token> tokens_of(const LoadedModel& model, std::string_view text) {
   std::vector<sotto_token> tokens(2 * text.size());
@@ -45,6 +120,7 @@ struct Text {
   std::vector<sotto_token> answer;  // tokens that the sampler is forced to select; empty for a text of the model
   uint32_t token_count = 0;
   float temperature = 0;
+  std::shared_ptr<const Grammar> grammar;  // of the text, which ends when it is complete; null for none
 };
 
 struct Case {
@@ -64,8 +140,8 @@ class Comparison {
     sampler.forced_prefix = text_.answer.data();
     sampler.forced_prefix_count = text_.answer.size();
     sampler.temperature = text_.temperature;
-    if (text_.temperature > 0) {
-      sampler.selection = SOTTO_SELECT_MULTINOMIAL;
+    sampler.ignore_end = text_.grammar == nullptr ? 1 : 0;
+    if (text_.temperature > 1) {
       sampler.top_k = 0;
       sampler.top_p = 1;
       sampler.min_p = 0;
@@ -83,7 +159,11 @@ class Comparison {
     for (Session* session : {&plain_, &drafting_}) {
       session->set_sampler(sampler);
       session->prefill(text_.prompt);
+      if (text_.grammar == nullptr) continue;
+      const Matcher& matcher = *matchers_.emplace_back(std::make_unique<Matcher>(*text_.grammar));
+      check(sotto_session_set_matcher(session->get(), matcher.get(), &error), error, "grammar");
     }
+    if (text_.grammar != nullptr) text_.token_count = count_tokens();
   }
   ~Comparison() { (void)sotto_session_set_speculation(drafting_.get(), nullptr, nullptr); }
   Comparison(const Comparison&) = delete;
@@ -113,6 +193,13 @@ class Comparison {
     options.draft_tokens = draft_tokens;
     return options;
   }
+  // Returns the number of tokens until the text is complete, at most token_count.
+  uint32_t count_tokens() {
+    uint32_t count = 0;
+    const sotto_piece* piece = nullptr;
+    while (count < text_.token_count && sotto_session_next(plain_.get(), &piece) == SOTTO_OK) ++count;
+    return count;
+  }
   // Returns the nanoseconds for the text.
   uint64_t time_of(Session& session) {
     session.rewind(text_.prompt.size());
@@ -122,6 +209,7 @@ class Comparison {
   }
 
   Text text_;
+  std::vector<std::unique_ptr<Matcher>> matchers_;  // of the sessions, which they outlive
   Session plain_;
   std::unique_ptr<Session> drafter_;
   Session drafting_;
@@ -142,44 +230,49 @@ void add_comparison(const LoadedModel& model, const Text& text, const Case& used
   plan->figures.push_back(figure);
 }
 
+// Returns the texts that fit the context.
 std::vector<Text> make_texts(const LoadedModel& model) {
   const uint32_t max_tokens = model.info().max_context_tokens;
-  std::vector<Text> texts;
   const uint32_t prompt = std::min(64u, max_tokens / 4);
   const uint32_t count = std::min(kMaxTokens, max_tokens / 2);
   const auto arbitrary = arbitrary_tokens(model.info(), prompt + count);
   const std::vector<sotto_token> beginning(arbitrary.begin(), arbitrary.begin() + prompt);
-  texts.push_back({"random", beginning, {}, count, 2.0f});
-  texts.push_back({"greedy", beginning, {}, count, 0});
-  texts.push_back({"agreed", beginning, {arbitrary.begin() + prompt, arbitrary.end()}, count, 0});
+  std::vector<Text> texts;
+  texts.push_back({kAgreed, beginning, {arbitrary.begin() + prompt, arbitrary.end()}, count, 0, nullptr});
+  texts.push_back({"random", beginning, {}, count, 2.0f, nullptr});
   if (model.info().has_tokenizer == 0) return texts;
-  Text quotes = {"quotes", tokens_of(model, kPassages), tokens_of(model, kAnswer), 0, 0};
-  quotes.token_count = static_cast<uint32_t>(quotes.answer.size());
-  if (quotes.prompt.size() + quotes.token_count + 2 <= max_tokens) texts.push_back(quotes);
+  const auto add = [&](const char* name, std::string_view before, std::vector<sotto_token> answer, Text text) {
+    text.name = name;
+    text.prompt = tokens_of(model, before);
+    text.answer = std::move(answer);
+    if (!text.answer.empty()) text.token_count = static_cast<uint32_t>(text.answer.size());
+    if (text.prompt.size() + text.token_count + 2 <= max_tokens) texts.push_back(std::move(text));
+  };
+  add("prose", kStory, {}, {"", {}, {}, kMaxTokens, 0.7f, nullptr});
+  add("code", kProgram, tokens_of(model, kRestOfProgram), {});
+  add("json", kFormPrompt, {}, {"", {}, {}, kMaxFormTokens, 0, std::make_shared<Grammar>(model, kSchema)});
+  add("edit", kLetter, tokens_of(model, kEditedLetter), {});
   return texts;
 }
 
 }  // namespace
 
 void add_speculation(const LoadedModel& model, const LoadedModel* draft_model, uint32_t thread_count, Plan* plan) {
-  const auto texts = make_texts(model);
-  const auto add = [&](const Case& used, std::string_view name) {
-    for (const Text& text : texts) {
-      if (text.name == name) add_comparison(model, text, used, thread_count, plan);
+  std::vector<Case> cases = {{"lookup", SOTTO_DRAFT_LOOKUP}, {"lookahead", SOTTO_DRAFT_LOOKAHEAD}};
+  if (model.info().layer_count > 1) cases.push_back({"early exit", SOTTO_DRAFT_EARLY_EXIT});
+  if (draft_model != nullptr) cases.push_back({"session", SOTTO_DRAFT_SESSION, draft_model});
+  for (const Text& text : make_texts(model)) {
+    for (const Case& used : cases) {
+      const bool uses_model = (used.sources & (SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION)) != 0;
+      if (text.name == kAgreed) {
+        // Drafts of a model are sampled with the same forced tokens, so all of them are accepted.
+        if (uses_model) add_comparison(model, text, used, thread_count, plan);
+        continue;
+      }
+      Text own = text;
+      if (uses_model) own.answer.clear();
+      add_comparison(model, own, used, thread_count, plan);
     }
-  };
-  for (const char* text : {"quotes", "greedy", "random"}) {
-    add({"lookup", SOTTO_DRAFT_LOOKUP}, text);
-  }
-  for (const char* text : {"greedy", "random"}) add({"lookahead", SOTTO_DRAFT_LOOKAHEAD}, text);
-  if (model.info().layer_count > 1) {
-    for (const char* text : {"agreed", "greedy", "random"}) {
-      add({"early exit", SOTTO_DRAFT_EARLY_EXIT}, text);
-    }
-  }
-  if (draft_model == nullptr) return;
-  for (const char* text : {"agreed", "greedy", "random"}) {
-    add({"session", SOTTO_DRAFT_SESSION, draft_model}, text);
   }
 }
 
