@@ -1,6 +1,7 @@
 // Tests `sotto next`: probabilities, stages of the sampler, positions of a text.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -189,6 +190,33 @@ TEST(Sample, NucleusSizesOfTextbooks) {
       EXPECT_NEAR(kept[std::to_string(i)].get<double>(), row.probabilities[i] / mass, 1e-6);
     }
   }
+}
+
+// The guard raises the repetition penalty if a text has repeated itself, also if the loop is not at its end.
+TEST(Next, TheGuardFindsTheLoopInsideATextbooksText) {
+  const std::string end = "Then the rain came, and they all went home.";
+  std::string loop, varied = "A dog ran over the hill to see what was there, but it found no one in the old house. ";
+  for (int i = 0; i < 6; ++i) loop += "The cat sat on the mat. ";
+  // Returns the probability of the tokens that occurred before.
+  const auto seen_mass = [&](const std::string& text, const Words& words) {
+    const json ids = ids_of(text);
+    const json position = looked(with({"-p", text, "--top", "100000"}, with(kAllOff, words)))["positions"][0];
+    double mass = 0.0;
+    for (const json& entry : position["top"]) {
+      const bool is_seen = std::find(ids.begin(), ids.end(), entry["token"]) != ids.end();
+      mass += is_seen ? entry["sampled_probability"].get<double>() : 0.0;
+    }
+    return mass;
+  };
+  const Words guard = {"--guard-window", "64"};
+  EXPECT_LT(seen_mass(loop + end, guard), 0.8 * seen_mass(loop + end, {}));
+  EXPECT_NEAR(seen_mass(varied + end, guard), seen_mass(varied + end, {}), 0.02);
+  const auto stop_of = [](const std::string& text) {
+    return json_of(run_on_demo("generate", {"-p", text, "-n", "2", "--json", "--greedy", "--repetition-limit", "0.3"}))
+        .at("stop");
+  };
+  EXPECT_EQ(stop_of(loop + end), "repetition");
+  EXPECT_EQ(stop_of(varied + end), "max_tokens");
 }
 
 }  // namespace
