@@ -89,8 +89,9 @@ enum {
    * "function": {...}}. */
   SOTTO_GRAMMAR_TOOLS = 7,
   /* Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-   * "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, any_text,
-   * sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes them. */
+   * "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar,
+   * any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes
+   * them. */
   SOTTO_GRAMMAR_STRUCTURAL_TAG = 8
 };
 

@@ -96,6 +96,12 @@ uint32_t GrammarBuilder::rule(std::span<const char> name, uint64_t source_offset
   return index;
 }
 
+void GrammarBuilder::forget_names() {
+  for (; forgotten_rules_ < rules_.size(); ++forgotten_rules_) rules_[forgotten_rules_].name_size = 0;
+  names_index_ = {};
+  named_rules_ = 0;
+}
+
 uint32_t GrammarBuilder::anonymous_rule(uint32_t body) { return rules_.push({0, 0, body, 0, 0}); }
 
 void GrammarBuilder::define(uint32_t rule, uint32_t body, uint64_t source_offset) {

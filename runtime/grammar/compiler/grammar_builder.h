@@ -67,6 +67,8 @@ class GrammarBuilder {
   uint32_t rule(std::span<const char> name, uint64_t source_offset);
   // Returns kNoIndex if the name has not been used.
   uint32_t find_rule(std::span<const char> name) const;
+  // Forgets the names of all rules, so that another grammar can use the same names for other rules.
+  void forget_names();
   // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
   // Defines a rule, which must not have a body yet.
@@ -124,6 +126,7 @@ class GrammarBuilder {
   GrowingArray<Rule> rules_;
   HashIndex names_index_;
   uint32_t named_rules_ = 0;
+  uint32_t forgotten_rules_ = 0;  // number of rules whose names have been forgotten
 };
 
 // Fails because the workspace is exhausted.

@@ -41,7 +41,7 @@ class StructuralTags {
     if (document_.text(document_.member(0, "type")) != "structural_tag") {
       return reject(document_.member(0, "type"), "expected \"structural_tag\"");
     }
-    const uint32_t root = builder_.rule(name, 0);
+    const uint32_t root = builder_.anonymous_rule(kNoIndex);
     pending_.push({document_.member(0, "format"), kNoIndex, root});
     for (uint32_t i = 0; i < pending_.size(); ++i) {
       const PendingRule pending = pending_[i];
@@ -50,6 +50,7 @@ class StructuralTags {
       builder_.define(pending.rule, builder_.sequence(list), 0);
       if (builder_.workspace().exhausted()) return fail_too_large(error_);
     }
+    builder_.define(builder_.rule(name, 0), builder_.reference(root), 0);
     return Status::kOk;
   }
 
@@ -160,6 +161,22 @@ class StructuralTags {
     const Status status = build_regex(document_.text(pattern), builder_, &expression, &inner);
     if (status != Status::kOk) return document_.fail(pattern, status, inner.message, error_);
     builder_.append(list, expression);
+    append_end(list, end);
+    return Status::kOk;
+  }
+
+  Status append_grammar(GrammarBuilder::List& list, uint32_t format, uint32_t end) {
+    const uint32_t source = document_.member(format, "grammar");
+    SOTTO_TRY(check_text(source, false));
+    Error inner;
+    const Status status = parse_gbnf(document_.text(source), token_names(options_.vocabulary), builder_, &inner);
+    if (status != Status::kOk) return document_.fail(source, status, inner.message, error_);
+    const uint32_t root = builder_.find_rule(std::string_view("root"));
+    builder_.forget_names();
+    if (root == kNoIndex) {
+      return document_.fail(source, Status::kGrammarSyntax, "undefined start rule: root", error_);
+    }
+    builder_.append(list, builder_.reference(root));
     append_end(list, end);
     return Status::kOk;
   }
@@ -399,6 +416,7 @@ constexpr StructuralTags::FormatType StructuralTags::kTypes[] = {
     {"const_string", {"type", "value"}, 2, &StructuralTags::append_const_string},
     {"json_schema", {"type", "json_schema"}, 2, &StructuralTags::append_schema},
     {"regex", {"type", "pattern"}, 2, &StructuralTags::append_regex},
+    {"grammar", {"type", "grammar"}, 2, &StructuralTags::append_grammar},
     {"any_text", {"type"}, 1, &StructuralTags::append_any_text},
     {"sequence", {"type", "elements"}, 2, &StructuralTags::append_sequence},
     {"or", {"type", "elements"}, 2, &StructuralTags::append_or},

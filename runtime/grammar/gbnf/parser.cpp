@@ -154,6 +154,7 @@ class GbnfParser {
       : lexer_(text, error),
         names_(names),
         builder_(builder),
+        first_rule_(builder.rule_count()),
         groups_(builder.workspace()),
         bytes_(builder.workspace()) {}
 
@@ -165,7 +166,7 @@ class GbnfParser {
       SOTTO_TRY(rule());
       if (builder_.workspace().exhausted()) break;  // the compiler reports that the workspace is exhausted
     }
-    if (builder_.rule_count() == 0) return lexer_.fail(lexer_.offset(), "missing rule");
+    if (builder_.rule_count() == first_rule_) return lexer_.fail(lexer_.offset(), "missing rule");
     return check_references();
   }
 
@@ -442,7 +443,7 @@ class GbnfParser {
   }
 
   Status check_references() {
-    for (uint32_t rule = 0; rule < builder_.rule_count(); ++rule) {
+    for (uint32_t rule = first_rule_; rule < builder_.rule_count(); ++rule) {
       if (builder_.rule_at(rule).body == kNoIndex) {
         const auto mentioned = static_cast<size_t>(builder_.rule_at(rule).mentioned);
         return lexer_.fail_at_name(mentioned, "undefined rule", builder_.rule_name(rule));
@@ -454,6 +455,7 @@ class GbnfParser {
   GbnfLexer lexer_;
   const TokenNames& names_;
   GrammarBuilder& builder_;
+  const uint32_t first_rule_;
   GrowingArray<Group> groups_;
   GrowingArray<char> bytes_;
 };

@@ -21,7 +21,7 @@ struct TokenNames {
 };
 
 // Parses `text`. Errors contain the line and the column, counted from 1 in characters, and the text there. A rule that
-// is used but not defined is an error.
+// is used but not defined is an error. The builder may have other rules, but none with a name.
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error);
 
 }  // namespace sotto

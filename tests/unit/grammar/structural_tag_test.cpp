@@ -41,6 +41,14 @@ TEST(StructuralTags, EachSchemaHasReferencesOfItsOwn) {
                 {R"(1 "s"xx)"}, {R"(1 2xx)", R"("s" "s"xx)", R"(1 "s"x)"});
 }
 
+TEST(StructuralTags, EachGrammarHasRulesOfItsOwn) {
+  expect_format(R"({"type":"sequence","elements":[
+      {"type":"grammar","grammar":"root ::= \"a\" (x root)?\nx ::= \"-\""},
+      {"type":"grammar","grammar":"x ::= [0-9]+\nroot ::= \"<\" x \">\""},
+      {"type":"tag","begin":"[","content":{"type":"grammar","grammar":"root ::= [ab]*"},"end":"]"}]})",
+                {"a<1>[]", "a-a-a<23>[ab]"}, {"a<->[]", "a1a<1>[]", "<1>[]", "a<1>[c]", "a<1>"});
+}
+
 TEST(StructuralTags, SequencesAndAlternativesMatchTheirElements) {
   expect_format(
       R"({"type":"sequence","elements":[{"type":"const_string","value":"x"},{"type":"regex","pattern":"[0-9]+"},
@@ -209,6 +217,13 @@ TEST(StructuralTags, MistakesAreErrorsWithTheirPlace) {
   EXPECT_NE(format(R"({"type":"const_string","value":"","x":1})").find("unknown key: x"), std::string::npos);
   EXPECT_EQ(format(R"({"type":"regex","pattern":"ab(c"})").find("#/format/pattern: 1:3: missing closing ) at '(c'"), 0u)
       << format(R"({"type":"regex","pattern":"ab(c"})");
+  const auto grammar = [&](const std::string& text) {
+    return format(R"({"type":"grammar","grammar":)" + Json(text).dump() + "}");
+  };
+  EXPECT_EQ(grammar("root ::= \"a\"\nx ::= y").find("#/format/grammar: 2:7: undefined rule: y"), 0u);
+  EXPECT_EQ(grammar("a ::= \"a\"").find("#/format/grammar: undefined start rule: root"), 0u);
+  EXPECT_NE(grammar("").find("expected a string that is not empty"), std::string::npos);
+  EXPECT_EQ(grammar(" ").find("#/format/grammar: 1:2: missing rule"), 0u) << grammar(" ");
   const std::string tag = R"({"type":"tag","begin":"<a","content":{"type":"any_text"},"end":">"})";
   EXPECT_NE(format(R"({"type":"triggered_tags","triggers":["x"],"tags":[)" + tag + "]}")
                 .find("does not begin with any trigger"),

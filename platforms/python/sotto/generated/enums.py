@@ -157,8 +157,8 @@ class GrammarLanguage(_Named):
     "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}."""
     STRUCTURAL_TAG = 8
     """Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-    "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags and
-    tags_with_separator; capi/README.md describes them."""
+    "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence, or, tag,
+    triggered_tags and tags_with_separator; capi/README.md describes them."""
 
 
 class JsonSpace(_Named):

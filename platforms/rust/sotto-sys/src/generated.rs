@@ -142,8 +142,9 @@ pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
 /// {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-/// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, any_text,
-/// sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes them.
+/// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar,
+/// any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes
+/// them.
 pub const SOTTO_GRAMMAR_STRUCTURAL_TAG: i32 = 8;
 
 /// White space in generated JSON.

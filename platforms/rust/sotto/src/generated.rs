@@ -104,7 +104,7 @@ pub enum GrammarLanguage {
     Tools = sys::SOTTO_GRAMMAR_TOOLS,
     /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
     /// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex,
-    /// any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md
+    /// grammar, any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md
     /// describes them.
     StructuralTag = sys::SOTTO_GRAMMAR_STRUCTURAL_TAG,
 }

@@ -38,8 +38,8 @@ public enum GrammarLanguage implements Constant {
     TOOLS(7),
     /**
      * Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-     * "format": {...}}. The formats are const_string, json_schema, regex, any_text, sequence, or, tag, triggered_tags
-     * and tags_with_separator; capi/README.md describes them.
+     * "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence, or, tag,
+     * triggered_tags and tags_with_separator; capi/README.md describes them.
      */
     STRUCTURAL_TAG(8);
 
