@@ -121,7 +121,7 @@ TEST(Grammar, ErrorsNamePlaceAndReason) {
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: "},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "false", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule matches no finite text"},
       {SOTTO_GRAMMAR_REGEX, "a(", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: missing closing )"},
-      {SOTTO_GRAMMAR_REGEX, "a(?=b)", SOTTO_GRAMMAR_UNSUPPORTED, 1, "1:2: unsupported look-ahead"},
+      {SOTTO_GRAMMAR_REGEX, "a(?<=b)", SOTTO_GRAMMAR_UNSUPPORTED, 1, "1:2: unsupported look-behind"},
       {SOTTO_GRAMMAR_REGEX, "(a)\\1", SOTTO_GRAMMAR_UNSUPPORTED, 3, "1:4: unsupported back-reference"},
       {SOTTO_GRAMMAR_STRUCTURAL_TAG,
        "{\"type\":\"structural_tag\",\"format\":{\"type\":\"regex\",\"pattern\":\"(abc\"}}", SOTTO_GRAMMAR_SYNTAX, 60,

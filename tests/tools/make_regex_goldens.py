@@ -27,11 +27,16 @@ def expression(r, depth=0):
         atom = r.choice(ATOMS)
         return atom, atom
     if kind < 0.42:
-        return r.choice([("^", "^"), ("$", "\\Z")])
-    if kind < 0.65:
+        # Before Python 3.14, \\B does not match in the empty text.
+        return r.choice([("^", "^"), ("$", "\\Z"), ("\\b", "\\b"), ("\\B", "(?!\\b)")])
+    if kind < 0.48:
+        body = expression(r, depth + 1)
+        form = r.choice(["(?=%s)", "(?!%s)"])
+        return form % body[0], form % body[1]
+    if kind < 0.68:
         parts = [expression(r, depth + 1) for _ in range(r.randrange(2, 4))]
         return "".join(p[0] for p in parts), "".join(p[1] for p in parts)
-    if kind < 0.8:
+    if kind < 0.82:
         parts = [expression(r, depth + 1) for _ in range(r.randrange(2, 4))]
         form = r.choice(["(%s)", "(?:%s)"])
         return form % "|".join(p[0] for p in parts), form % "|".join(p[1] for p in parts)

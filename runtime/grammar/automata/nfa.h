@@ -20,6 +20,10 @@ enum class NfaLabel : uint8_t {
   kCharacters,  // reads a code point; `value` is a set of code points
   kTextBegin,   // reads nothing; can be taken only at the beginning of the text
   kTextEnd,     // reads nothing; can be taken only at the end of the text
+  // The edges below read nothing. Only patterns have them (regex/automaton.cpp).
+  kWordBoundary,    // can be taken between a word character and another character or a border of the text
+  kNoWordBoundary,  // can be taken everywhere else
+  kLookAhead,       // can be taken where the look-ahead `value` holds
   kRemoved,
 };
 

@@ -8,21 +8,34 @@ namespace {
 constexpr uint32_t kMaxNfaStates = 60000;
 constexpr uint32_t kMaxSetMembers = 3000000;
 constexpr uint64_t kMaxClassWork = 50000000;
+constexpr uint64_t kMaxBackwardWork = 20000000;
+
+// A look-ahead of the NFA: an automaton of its own, and the place that it applies to. Its exit reads any text.
+struct LookAhead {
+  uint32_t begin;
+  uint32_t exit;
+  uint32_t from;  // the edge from here to `to` can be taken where the look-ahead holds
+  uint32_t to;
+  bool is_negated;
+};
+
 // Builds the NFA by Thompson's construction ("Regular Expression Search Algorithm", CACM 1968), without recursion.
-// Anchors become edges that can be taken only at the beginning or the end of the text.
+// Anchors become edges that can be taken only at the beginning or the end of the text, and other assertions edges that
+// can be taken where they hold.
 class RegexNfa {
  public:
   RegexNfa(const RegexTree& tree, Workspace& workspace)
       : nfa(workspace),
+        look_aheads(workspace),
         tree_(tree),
         workspace_(workspace),
         set_nodes_(workspace),
         set_of_node_(workspace),
         frames_(workspace) {}
 
-  // Builds the NFA of the node `root`. With `search`, it allows arbitrary text before and after a match. Returns false
-  // if it would be too large.
-  bool build(uint32_t root, bool search) {
+  // Builds the NFA of the tree. With `search`, it allows arbitrary text before and after a match. Returns false if it
+  // would be too large.
+  bool build(bool search) {
     set_nodes_.push(kNoIndex);
     if (!set_of_node_.resize(tree_.nodes.size(), 0xFF)) return false;
     uint32_t in = start = nfa.add_state();
@@ -31,7 +44,7 @@ class RegexNfa {
       in = nfa.add_state();
       epsilon(start, in);
     }
-    if (!compile(root, in, &exit)) return false;
+    if (!compile(tree_.root, in, &exit)) return false;
     if (search) {
       const uint32_t out = exit;
       exit = nfa.add_state();
@@ -48,8 +61,10 @@ class RegexNfa {
   }
 
   Nfa nfa;
+  GrowingArray<LookAhead> look_aheads;  // inner ones before outer ones
   uint32_t start = 0;
   uint32_t exit = 0;
+  uint32_t word_set = kNoIndex;  // the word characters, if there are word boundaries
   bool has_anchors = false;
 
  private:
@@ -58,7 +73,7 @@ class RegexNfa {
     uint32_t node;
     uint32_t in;
     uint32_t out;    // the common end of a choice or repetition
-    uint32_t child;  // the child that is being compiled, or the state where a loop branches
+    uint32_t child;  // the child that is being compiled, or the state where a loop branches or a look-ahead begins
     uint32_t done;   // number of repetitions that have been compiled
   };
 
@@ -101,6 +116,23 @@ class RegexNfa {
         nfa.add_edge(frame.in, node.kind == RegexKind::kBegin ? NfaLabel::kTextBegin : NfaLabel::kTextEnd, 0, end);
         has_anchors = true;
         break;
+      case RegexKind::kWordBoundary:
+      case RegexKind::kNoWordBoundary:
+        end = nfa.add_state();
+        nfa.add_edge(frame.in,
+                     node.kind == RegexKind::kWordBoundary ? NfaLabel::kWordBoundary : NfaLabel::kNoWordBoundary, 0,
+                     end);
+        if (word_set == kNoIndex) word_set = set_of(frame.node);
+        break;
+      case RegexKind::kLookAhead:
+      case RegexKind::kNoLookAhead:
+        if (entered) {
+          frame.child = nfa.add_state();
+          push(node.first, frame.child);
+          return kNoIndex;
+        }
+        end = look_ahead(frame, node.kind == RegexKind::kNoLookAhead, done);
+        break;
       case RegexKind::kSequence:
         return sequence(frame, node, entered, done);
       case RegexKind::kChoice:
@@ -109,6 +141,16 @@ class RegexNfa {
         return repeat(frame, node, entered, done);
     }
     frames_.pop();
+    return end;
+  }
+
+  uint32_t look_ahead(const Frame& frame, bool is_negated, uint32_t done) {
+    const uint32_t out = nfa.add_state();
+    epsilon(done, out);
+    nfa.add_edge(out, NfaLabel::kCharacters, 0, out);
+    const uint32_t end = nfa.add_state();
+    nfa.add_edge(frame.in, NfaLabel::kLookAhead, look_aheads.size(), end);
+    look_aheads.push({frame.child, out, frame.in, end, is_negated});
     return end;
   }
 
@@ -204,6 +246,7 @@ class CodePointClasses {
 
   std::span<const CharacterAutomaton::Range> ranges() const { return ranges_.span(); }
   uint32_t count() const { return count_; }
+  bool contains(uint32_t set, uint32_t symbol) const { return members_[size_t{set} * count_ + symbol] != 0; }
 
   template <typename Visit>
   void each_symbols(const NfaEdge& edge, Visit visit) const {
@@ -261,36 +304,243 @@ class CodePointClasses {
   uint32_t count_ = 1;
 };
 
-bool automaton_of_node(const RegexTree& tree, uint32_t root, bool search, Workspace& workspace,
-                       CharacterAutomaton* automaton) {
-  const size_t mark = workspace.size();
-  RegexNfa nfa(tree, workspace);
-  if (!nfa.build(root, search)) return false;
-  CodePointClasses classes(nfa, workspace);
-  if (!classes.build()) return false;
-  Dfa dfa(workspace);
-  SubsetConstruction<CodePointClasses> subsets(nfa.nfa, classes, workspace);
-  if (nfa.has_anchors) subsets.set_anchored();
-  if (search) subsets.set_absorbing();
-  if (workspace.exhausted()) return false;
-  if (!subsets.determinize(nfa.start, nfa.exit, {kMaxAutomatonStates, kMaxSetMembers}, &dfa)) return false;
-  if (workspace.exhausted()) return false;
-  return make_table(dfa, classes.ranges(), classes.count(), mark, workspace, automaton);
-}
+// Builds the automaton of a pattern with look-ahead or word boundaries, by reading texts from the end to the beginning.
+//
+// At every place in a text, the NFA states from which the rest of the text leads to an exit form a set. Read backwards,
+// the set before a character follows from the set after it, so these sets are the states of a deterministic automaton,
+// and a text matches if the set at its beginning contains the start. Look-ahead is then simple, because the states of
+// its own automaton are in the same sets: it holds where the set contains its begin. Whether there is a word boundary
+// depends on the character before the place too. So the sets are stored as they are before any edge that reads nothing
+// is taken, and these edges are taken once for each kind of character that may precede.
+//
+// The edges are written in the opposite direction, to an NFA that reads texts forwards; SubsetConstruction makes it
+// deterministic. The reversal of a deterministic automaton, made deterministic, is minimal (Brzozowski 1962).
+class BackwardConstruction {
+ public:
+  BackwardConstruction(const RegexNfa& source, const CodePointClasses& classes, Workspace& workspace)
+      : reversed(workspace),
+        source_(source),
+        classes_(classes),
+        workspace_(workspace),
+        incoming_first_(workspace),
+        incoming_(workspace),
+        visited_(workspace),
+        stack_(workspace),
+        closure_(workspace),
+        holds_(workspace),
+        sets_(workspace),
+        steps_(workspace),
+        next_(workspace) {}
+
+  // Returns false if the automaton would be too large or the workspace is exhausted.
+  bool build() {
+    start = reversed.add_state();
+    if (!index_incoming() || !holds_.resize(source_.look_aheads.size()) || classes_.count() > UINT16_MAX) return false;
+    next_.push(source_.exit);
+    for (const LookAhead& look_ahead : source_.look_aheads.span()) next_.push(look_ahead.exit);
+    sort_numbers(next_.begin(), next_.end());
+    exit = intern(kAtEnd);
+    for (uint32_t set = 0; set < sets_.count() && !workspace_.exhausted(); ++set) {
+      if (sets_.count() > kMaxAutomatonStates || sets_.item_count() > kMaxSetMembers) return false;
+      if (work_ > kMaxBackwardWork) return false;
+      close(set, true, false);
+      if (is_in_closure(source_.start)) reversed.add_edge(start, NfaLabel::kEpsilon, 0, state_of(set));
+      add_edges(set, false);
+      if (source_.word_set != kNoIndex) add_edges(set, true);
+    }
+    return !workspace_.exhausted();
+  }
+
+  // The edges of `reversed` have the first and the last of consecutive symbols.
+  template <typename Visit>
+  void each_symbols(const NfaEdge& edge, Visit visit) const {
+    if (edge.label == NfaLabel::kCharacters) visit(Interval{edge.value >> 16, edge.value & UINT16_MAX});
+  }
+
+  Nfa reversed;
+  uint32_t start = 0;
+  uint32_t exit = 0;
+
+ private:
+  // The last number of a stored set, after its NFA states: what follows the place.
+  enum Next : uint32_t { kOther, kWord, kAtEnd };
+  // An edge of the NFA.
+  struct Incoming {
+    uint32_t edge;
+    uint32_t from;
+  };
+
+  static uint32_t state_of(uint32_t set) { return set + 2; }
+  uint32_t intern(Next next) {
+    next_.push(source_.nfa.states.size() + next);
+    const uint32_t before = sets_.count();
+    const uint32_t set = sets_.intern(next_.span());
+    if (sets_.count() != before) reversed.add_state();
+    return state_of(set);
+  }
+
+  // Sorts the edges by their targets, with a counting sort.
+  bool index_incoming() {
+    const Nfa& nfa = source_.nfa;
+    const uint32_t count = nfa.states.size();
+    if (!incoming_first_.resize(count + 1) || !incoming_.resize(nfa.edges.size()) || !visited_.resize(count)) {
+      return false;
+    }
+    for (uint32_t edge = 1; edge < nfa.edges.size(); ++edge) ++incoming_first_[nfa.edges[edge].target];
+    for (uint32_t state = 1; state <= count; ++state) incoming_first_[state] += incoming_first_[state - 1];
+    for (uint32_t state = 0; state < count; ++state) {
+      for (uint32_t edge = nfa.states[state].first_edge; edge != 0; edge = nfa.edges[edge].next) {
+        incoming_[--incoming_first_[nfa.edges[edge].target]] = {edge, state};
+      }
+    }
+    return true;
+  }
+
+  std::span<const Incoming> incoming(uint32_t state) const {
+    const uint32_t first = incoming_first_[state];
+    return incoming_.span(first, incoming_first_[state + 1] - first);
+  }
+
+  bool is_in_closure(uint32_t state) const { return visited_[state] == round_; }
+  void add(uint32_t state) {
+    if (is_in_closure(state)) return;
+    visited_[state] = round_;
+    stack_.push(state);
+    closure_.push(state);
+  }
+
+  // Replaces the closure by the states of a set and those that lead to them without reading a character. `after_word`
+  // says whether a word character precedes the place.
+  void close(uint32_t set, bool at_begin, bool after_word) {
+    ++round_;
+    closure_.truncate(0);
+    const auto members = sets_[set];
+    const uint32_t next = members.back() - source_.nfa.states.size();
+    const bool is_boundary = after_word != (next == kWord);
+    std::fill(holds_.begin(), holds_.end(), uint8_t{0});
+    const auto passes = [&](const NfaEdge& edge) {
+      switch (edge.label) {
+        case NfaLabel::kEpsilon:
+          return true;
+        case NfaLabel::kTextBegin:
+          return at_begin;
+        case NfaLabel::kTextEnd:
+          return next == kAtEnd;
+        case NfaLabel::kWordBoundary:
+          return is_boundary;
+        case NfaLabel::kNoWordBoundary:
+          return !is_boundary;
+        case NfaLabel::kLookAhead:
+          return holds_[edge.value] != 0;
+        default:
+          return false;
+      }
+    };
+    const auto follow = [&] {
+      while (!stack_.empty()) {
+        const uint32_t state = stack_.back();
+        stack_.pop();
+        for (const Incoming& in : incoming(state)) {
+          ++work_;
+          if (passes(source_.nfa.edges[in.edge])) add(in.from);
+        }
+      }
+    };
+    for (const uint32_t member : members.first(members.size() - 1)) add(member);
+    follow();
+    // A look-ahead depends only on those inside it, which come before it.
+    for (uint32_t i = 0; i < source_.look_aheads.size(); ++i) {
+      const LookAhead& look_ahead = source_.look_aheads[i];
+      holds_[i] = is_in_closure(look_ahead.begin) != look_ahead.is_negated ? 1 : 0;
+      if (holds_[i] == 0 || !is_in_closure(look_ahead.to)) continue;
+      add(look_ahead.from);
+      follow();
+    }
+    work_ += source_.look_aheads.size();
+  }
+
+  // Adds the edges to a set from the sets before each symbol, of those that are word characters or of the others.
+  // Without word boundaries, no symbol is a word character.
+  void add_edges(uint32_t set, bool is_word) {
+    close(set, false, is_word);
+    steps_.truncate(0);
+    for (const uint32_t state : closure_.span()) {
+      for (const Incoming& in : incoming(state)) {
+        classes_.each_symbols(source_.nfa.edges[in.edge], [&](Interval symbols) {
+          for (uint32_t symbol = symbols.first; symbol <= symbols.last; ++symbol) {
+            ++work_;
+            const bool is_word_symbol = source_.word_set != kNoIndex && classes_.contains(source_.word_set, symbol);
+            if (is_word_symbol == is_word) steps_.push(uint64_t{symbol} << 32 | in.from);
+          }
+        });
+      }
+    }
+    sort_numbers(steps_.begin(), steps_.end());
+    steps_.truncate(static_cast<size_t>(std::unique(steps_.begin(), steps_.end()) - steps_.begin()));
+    for (size_t i = 0; i < steps_.size() && !workspace_.exhausted();) {
+      const auto symbol = static_cast<uint32_t>(steps_[i] >> 32);
+      next_.truncate(0);
+      for (; i < steps_.size() && steps_[i] >> 32 == symbol; ++i) next_.push(static_cast<uint32_t>(steps_[i]));
+      const uint32_t before = intern(is_word ? kWord : kOther);
+      add_edge(before, symbol, state_of(set));
+    }
+  }
+
+  // Adds an edge, or extends the newest one by the next symbol.
+  void add_edge(uint32_t from, uint32_t symbol, uint32_t to) {
+    NfaEdge& newest = reversed.edges.back();
+    const bool continues = newest.label == NfaLabel::kCharacters && newest.target == to && newest_from_ == from &&
+                           (newest.value & UINT16_MAX) + 1 == symbol;
+    if (continues) {
+      ++newest.value;
+      return;
+    }
+    reversed.add_edge(from, NfaLabel::kCharacters, symbol << 16 | symbol, to);
+    newest_from_ = from;
+  }
+
+  const RegexNfa& source_;
+  const CodePointClasses& classes_;
+  Workspace& workspace_;
+  GrowingArray<uint32_t> incoming_first_;  // first edge to each state
+  GrowingArray<Incoming> incoming_;        // edges by their targets
+  GrowingArray<uint32_t> visited_;         // for each state, the last closure that contains it
+  GrowingArray<uint32_t> stack_;
+  GrowingArray<uint32_t> closure_;
+  GrowingArray<uint8_t> holds_;  // for each look-ahead, whether it is known to hold
+  InternedSets sets_;
+  GrowingArray<uint64_t> steps_;  // symbol << 32 | NFA state before it
+  GrowingArray<uint32_t> next_;
+  uint32_t round_ = 0;
+  uint32_t newest_from_ = 0;
+  uint64_t work_ = 0;
+};
 
 }  // namespace
 
 bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton) {
-  if (!automaton_of_node(tree, tree.root, search, workspace, automaton)) return false;
-  for (const RegexTree::Condition condition : tree.conditions.span()) {
-    const CharacterAutomaton matches = *automaton;
-    CharacterAutomaton beginning;
-    if (!automaton_of_node(tree, condition.root, true, workspace, &beginning) ||
-        !intersect_automata(matches, false, beginning, condition.negated, workspace, automaton)) {
-      return false;
-    }
+  constexpr uint64_t kMaxStates = kMaxAutomatonStates;
+  const size_t mark = workspace.size();
+  RegexNfa nfa(tree, workspace);
+  if (!nfa.build(search)) return false;
+  CodePointClasses classes(nfa, workspace);
+  if (!classes.build()) return false;
+  Dfa dfa(workspace);
+  if (tree.has_assertions) {
+    BackwardConstruction backward(nfa, classes, workspace);
+    if (!backward.build()) return false;
+    SubsetConstruction<BackwardConstruction> subsets(backward.reversed, backward, workspace);
+    if (workspace.exhausted()) return false;
+    if (!subsets.determinize(backward.start, backward.exit, {kMaxStates, kMaxSetMembers}, &dfa)) return false;
+  } else {
+    SubsetConstruction<CodePointClasses> subsets(nfa.nfa, classes, workspace);
+    if (nfa.has_anchors) subsets.set_anchored();
+    if (search) subsets.set_absorbing();
+    if (workspace.exhausted()) return false;
+    if (!subsets.determinize(nfa.start, nfa.exit, {kMaxStates, kMaxSetMembers}, &dfa)) return false;
   }
-  return true;
+  if (workspace.exhausted()) return false;
+  return make_table(dfa, classes.ranges(), classes.count(), mark, workspace, automaton);
 }
 
 }  // namespace sotto

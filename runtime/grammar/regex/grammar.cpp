@@ -149,7 +149,7 @@ uint32_t RegexGrammar::text(std::string_view text) {
 }
 
 uint32_t RegexGrammar::regex(const RegexTree& tree, bool search) {
-  if (!tree.conditions.empty()) return kNoIndex;
+  if (tree.has_assertions) return kNoIndex;
   uint32_t anchors = 0;
   for (uint32_t i = 0; i < tree.nodes.size(); ++i) {
     if (tree[i].kind == RegexKind::kBegin || tree[i].kind == RegexKind::kEnd) ++anchors;
@@ -371,7 +371,8 @@ Status build_regex(std::span<const char> pattern, GrammarBuilder& builder, uint3
   CharacterAutomaton automaton;
   if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
     if (builder.workspace().exhausted()) return fail_too_large(error);
-    return fail(error, Status::kGrammarUnsupported, "the regular expression is too large for anchors or look-ahead");
+    return fail(error, Status::kGrammarUnsupported,
+                "the regular expression is too large for anchors, word boundaries or look-ahead");
   }
   *expression = grammar.automaton(automaton);
   return Status::kOk;

@@ -93,10 +93,6 @@ class RegexParser {
     }
     if (groups_.size() > 1) return fail(groups_.back().begin, "missing closing )");
     tree_.root = finish(groups_.back());
-    const bool has_alternatives = tree_[tree_.root].kind == RegexKind::kChoice;
-    if (has_alternatives && !tree_.conditions.empty()) {
-      return unsupported(0, "unsupported look-ahead in one of several alternatives");
-    }
     return Status::kOk;
   }
 
@@ -107,8 +103,8 @@ class RegexParser {
     uint32_t items = kNoIndex;  // items of the current alternative
     uint32_t last_item = kNoIndex;
     uint32_t before_last = kNoIndex;
-    bool is_condition = false;  // true if the group is look-ahead
-    bool is_negated = false;
+    bool is_look_ahead = false;
+    bool is_negated = false;  // true if the group is negative look-ahead
     bool repeatable = false;  // true if a quantifier may follow the last item
     size_t begin = 0;
   };
@@ -211,7 +207,8 @@ class RegexParser {
     }
     const uint32_t first = tree_.intervals.size();
     if (peek() == '\\') {
-      SOTTO_TRY(reject_assertions());
+      if (peek(1) == 'b' || peek(1) == 'B') return word_boundary();
+      SOTTO_TRY(reject_back_references());
       bool is_set = false;
       SOTTO_TRY(escape(false, &is_set));
     } else {
@@ -234,11 +231,8 @@ class RegexParser {
     Group group;
     group.begin = begin;
     if (take('?')) {
-      group.is_condition = peek() == '=' || peek() == '!';
+      group.is_look_ahead = peek() == '=' || peek() == '!';
       group.is_negated = peek() == '!';
-      if (group.is_condition && !is_after_begin()) {
-        return unsupported(begin, "unsupported look-ahead (supported after ^ at the beginning)");
-      }
       if (peek() == '<' && (peek(1) == '=' || peek(1) == '!')) {
         return unsupported(begin, "unsupported look-behind");
       }
@@ -247,7 +241,7 @@ class RegexParser {
         const size_t name = at_;
         while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$') ++at_;
         if (at_ == name || is_digit(text_[name]) || !take('>')) return fail(begin, "invalid group name");
-      } else if (group.is_condition) {
+      } else if (group.is_look_ahead) {
         ++at_;
       } else if (!take(':')) {
         return unsupported(begin, "unsupported inline flags");
@@ -257,26 +251,28 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Returns whether the current position is after a leading ^ and nothing else, apart from other look-ahead.
-  bool is_after_begin() const {
-    const Group& group = groups_[0];
-    return groups_.size() == 1 && group.alternatives == kNoIndex && group.items == group.last_item &&
-           group.items != kNoIndex && tree_[group.items].kind == RegexKind::kBegin;
-  }
-
   Status close() {
     if (groups_.size() == 1) return fail(at_, "unexpected )");
     ++at_;
     const Group group = groups_.back();
     const uint32_t node = finish(groups_.back());
     groups_.pop();
-    if (!group.is_condition) {
+    if (!group.is_look_ahead) {
       append(node, true);
       return Status::kOk;
     }
-    const uint32_t begin = add(RegexKind::kBegin);
-    tree_.nodes[begin].next = node;
-    tree_.conditions.push({add(RegexKind::kSequence, begin), group.is_negated});
+    tree_.has_assertions = true;
+    append(add(group.is_negated ? RegexKind::kNoLookAhead : RegexKind::kLookAhead, node), false);
+    return Status::kOk;
+  }
+
+  Status word_boundary() {
+    const uint32_t first = tree_.intervals.size();
+    add_class('w', tree_.intervals);
+    const RegexKind kind = peek(1) == 'b' ? RegexKind::kWordBoundary : RegexKind::kNoWordBoundary;
+    at_ += 2;
+    tree_.has_assertions = true;
+    append(add(kind, first, tree_.intervals.size() - first), false);
     return Status::kOk;
   }
 
@@ -305,7 +301,8 @@ class RegexParser {
     const size_t begin = at_;
     Group& group = groups_.back();
     if (!group.repeatable) {
-      return fail(begin, group.last_item == kNoIndex ? "nothing to repeat" : "cannot repeat an anchor or a repetition");
+      return fail(begin,
+                  group.last_item == kNoIndex ? "nothing to repeat" : "cannot repeat an assertion or a repetition");
     }
     uint32_t minimum = 0;
     uint32_t maximum = kUnbounded;
@@ -348,12 +345,10 @@ class RegexParser {
     return Status::kOk;
   }
 
-  Status reject_assertions() {
+  Status reject_back_references() {
     const char kind = peek(1);
-    if (kind == 'b' || kind == 'B') return unsupported(at_, "unsupported word boundary");
-    if (kind >= '1' && kind <= '9') return unsupported(at_, "unsupported back-reference");
-    if (kind == 'k') return unsupported(at_, "unsupported back-reference");
-    return Status::kOk;
+    const bool is_reference = (kind >= '1' && kind <= '9') || kind == 'k';
+    return is_reference ? unsupported(at_, "unsupported back-reference") : Status::kOk;
   }
 
   // Adds the characters of the escape sequence at the current backslash. Sets `*is_set` if it stands for a set of

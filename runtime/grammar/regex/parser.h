@@ -19,8 +19,12 @@ enum class RegexKind : uint8_t {
   kSequence,
   kChoice,
   kRepeat,
-  kBegin,  // ^
-  kEnd,    // $
+  kBegin,           // ^
+  kEnd,             // $
+  kWordBoundary,    // \b; the intervals are the word characters
+  kNoWordBoundary,  // \B, likewise
+  kLookAhead,       // (?=...)
+  kNoLookAhead,     // (?!...)
 };
 
 // A node of the tree.
@@ -35,26 +39,19 @@ struct RegexNode {
 
 // A parsed regular expression.
 struct RegexTree {
-  // Look-ahead at the beginning of the text: it must (or, if negated, must not) begin with a match of `root`.
-  struct Condition {
-    uint32_t root;
-    bool negated;
-  };
-
-  explicit RegexTree(Workspace& workspace) : nodes(workspace), intervals(workspace), conditions(workspace) {}
+  explicit RegexTree(Workspace& workspace) : nodes(workspace), intervals(workspace) {}
 
   std::span<const Interval> characters(const RegexNode& node) const { return intervals.span(node.first, node.count); }
   const RegexNode& operator[](uint32_t node) const { return nodes[node]; }
 
   GrowingArray<RegexNode> nodes;
   GrowingArray<Interval> intervals;
-  GrowingArray<Condition> conditions;
   uint32_t root = kNoIndex;
+  bool has_assertions = false;  // true if there is look-ahead or a word boundary
 };
 
-// Parses a pattern. Rejects look-around other than look-ahead after a leading ^, back-references, word boundaries,
-// inline flags and unknown escapes, with a message that names them and their line and column. Treats lazy quantifiers
-// as greedy ones, because the language is the same.
+// Parses a pattern. Rejects look-behind, back-references, inline flags and unknown escapes, with a message that names
+// them and their line and column. Treats lazy quantifiers as greedy ones, because the language is the same.
 Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
 
 }  // namespace sotto

@@ -90,6 +90,39 @@ TEST(Regex, EscapesAndPropertiesMatchTheirCharacters) {
   expect_matches("[a-z]{3,100000}", {"abc", std::string(100000, 'x')}, {"ab", std::string(100001, 'x')});
 }
 
+TEST(Regex, LookAheadHoldsWhereItStands) {
+  expect_matches("a(?=b)[a-z]+", {"ab", "abz"}, {"a", "az", "b"});
+  expect_matches("a(?!b)[a-z]*", {"a", "az"}, {"ab", "abz"});
+  expect_matches("(?=a)|c", {"c"}, {"", "a"});
+  expect_matches("(?!a)", {""}, {"a"});
+  expect_matches("(?:(?!ab)[abc])*", {"", "ba", "acb", "a"}, {"ab", "cab"});
+  expect_matches("x(?=a*$)a*|y(?!.*b)[abc]*", {"xaa", "yaca", "y"}, {"xab", "yab", "b"});
+  expect_matches("(?=.*\\d)(?=.*[A-Z])(?!.*\\s).{4,6}", {"A1xx", "xxxx9Z"}, {"A1x", "a1xx", "A1 x", "A1xxxxx"});
+  expect_matches("(?!(?=a)(?!ab)).*", {"", "ab", "b", "abc"}, {"a", "ac"});
+  expect_matches("(?:a(?=b|(?!.))|b(?!b)){3}", {"aba", "bab"}, {"abb", "aab", "bba"});
+  // The repetitions of a look-ahead are look-aheads of their own.
+  expect_matches("(?:(?=[^c]*c)[a-c]){4}", {"aabc", "cccc"}, {"aaab", "abca"});
+  // Texts after the match belong to what look-ahead sees, and pieces of characters do not.
+  expect_matches("é(?!€).?", {"é", "éa", "éé"}, {"é€"});
+}
+
+TEST(Regex, WordBoundariesLieBesideWordCharacters) {
+  expect_matches("\\bword\\b", {"word"}, {"words", " word"});
+  expect_matches(".*\\bword\\b.*", {"word", "a word.", "-word-"}, {"words", "sword word1", "word_"});
+  expect_matches("\\Ba|a\\B|\\B", {""}, {"a"});
+  expect_matches("\\b|-", {"-"}, {"", "a"});
+  expect_matches("(?:\\w+\\b ?)+", {"a b c", "abc", "a "}, {"a  b", ""});
+  expect_matches("a\\Bb\\b", {"ab"}, {"a b"});
+  expect_matches("é\\b.", {"éa"}, {"é ", "éé"});
+}
+
+TEST(Regex, AutomataThatWouldBeTooLargeAreRejected) {
+  // Read backwards, the automaton would have to remember which of the last 40 characters were an a.
+  const BuiltGrammar grammar = BuiltGrammar::regex("[ab]{40}a(?!b)[ab]*");
+  EXPECT_EQ(grammar.status(), Status::kGrammarUnsupported);
+  EXPECT_EQ(grammar.message(), "the regular expression is too large for anchors, word boundaries or look-ahead");
+}
+
 TEST(Regex, UnsupportedSyntaxIsNamed) {
   constexpr auto kWrong = Status::kGrammarSyntax;
   constexpr auto kUnsupported = Status::kGrammarUnsupported;
@@ -98,14 +131,8 @@ TEST(Regex, UnsupportedSyntaxIsNamed) {
     const char* message;
     Status status;
   } cases[] = {
-      {"a(?=b)", "1:2: unsupported look-ahead", kUnsupported},
-      {"a(?!b)", "1:2: unsupported look-ahead", kUnsupported},
-      {"^a|^(?!b)c", "1:5: unsupported look-ahead", kUnsupported},
-      {"^(?!b)c|d", "1:1: unsupported look-ahead in one", kUnsupported},
-      {"^((?!b)c)*$", "1:3: unsupported look-ahead", kUnsupported},
       {"(?<=a)b", "1:1: unsupported look-behind", kUnsupported},
       {"(?<!a)b", "1:1: unsupported look-behind", kUnsupported},
-      {"\\bword", "1:1: unsupported word boundary", kUnsupported},
       {"(a)\\1", "1:4: unsupported back-reference", kUnsupported},
       {"(?<n>a)\\k<n>", "1:8: unsupported back-reference", kUnsupported},
       {"(?i)a", "1:1: unsupported inline flags", kUnsupported},
@@ -118,7 +145,9 @@ TEST(Regex, UnsupportedSyntaxIsNamed) {
       {"[a", "1:1: missing closing ]", kWrong},
       {"[b-a]", "1:2: range end is before its start", kWrong},
       {"*a", "1:1: nothing to repeat", kWrong},
-      {"^*", "1:2: cannot repeat an anchor or a repetition", kWrong},
+      {"^*", "1:2: cannot repeat an assertion or a repetition", kWrong},
+      {"(?=a)*", "1:6: cannot repeat an assertion or a repetition", kWrong},
+      {"\\b+", "1:3: cannot repeat an assertion or a repetition", kWrong},
       {"a{3,2}", "1:2: repetition minimum exceeds its maximum", kWrong},
       {"\\uD800", "1:1: invalid Unicode code point", kWrong},
       {"\\u{110000}", "1:1: invalid Unicode code point", kWrong},

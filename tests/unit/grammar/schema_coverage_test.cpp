@@ -124,7 +124,7 @@ TEST(SchemaCoverage, UnsupportedKeywordsAreNamed) {
       R"({"$dynamicRef":"#a"})",
       R"({"$recursiveRef":"#"})",
       R"({"$ref":"https://example.com/schema"})",
-      R"({"type":"string","pattern":"(?=a)b"})",
+      R"({"type":"string","pattern":"(?<=a)b"})",
       R"({"type":"string","format":"idn-email"})",
       R"({"type":"array","items":{"type":"integer"},"uniqueItems":true})",
   };

@@ -207,7 +207,7 @@ TEST(SchemaKeywords, AnIdentifierInsideAnUnknownKeywordIsNone) {
 
 TEST(SchemaKeywords, ErrorsNameThePointer) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_", "#/properties/a~1b/pattern: 1:1: unsupported look-ahead"},
+      {R"_({"properties":{"a/b":{"pattern":"(?<=x)"}}})_", "#/properties/a~1b/pattern: 1:1: unsupported look-behind"},
       {R"({"items":{"uniqueItems":true}})", "#/items/uniqueItems: several unique elements"},
       {R"({"$ref":"#/nowhere"})", "#/$ref is \"#/nowhere\"; it must refer to a place in this document"},
       {R"({"$ref":"http://example.com/x"})", "#/$ref is \"http://example.com/x\"; references to other documents"},
@@ -590,7 +590,10 @@ TEST(SchemaKeywords, DraftsDefineTheirKeywords) {
   }
 }
 
-TEST(SchemaKeywords, PatternsMayBeginWithLookAhead) {
+TEST(SchemaKeywords, PatternsMayContainLookAhead) {
+  expect_verdicts({R"_({"type":"string","pattern":"\\bid(?!s)","maxLength":5})_",
+                   {R"("id")", R"("a id")", R"("idx")", R"("\"id")"},
+                   {R"("ids")", R"("aid")", R"("")", R"("id xyz")"}});
   expect_verdicts({R"_({"type":"string","pattern":"^(?!foo|bar$)[a-z]*$","maxLength":5})_",
                    {R"("")", R"("fo")", R"("bara")"},
                    {R"("foo")", R"("foox")", R"("bar")", R"("abcdef")"}});
