@@ -127,9 +127,8 @@ typedef struct sotto_grammar_params {
   /* Strings that activate the grammar. */
   const sotto_text* triggers;
   size_t trigger_count;
-  /* Tokens that activate the grammar. Only tokens without text can be combined with `triggers`:
-   * with a trigger token that has text, unconstrained text is matched token by token instead of
-   * byte by byte. */
+  /* Tokens that activate the grammar. A token with text activates it only as this token: the same
+   * text in other tokens is unconstrained. */
   const sotto_token* trigger_tokens;
   size_t trigger_token_count;
 

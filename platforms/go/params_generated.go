@@ -56,8 +56,8 @@ type GrammarParams struct {
 	Log func(level LogLevel, message string)
 	// Strings that activate the grammar.
 	Triggers []string
-	// Tokens that activate the grammar. Only tokens without text can be combined with `triggers`: with a trigger token
-	// that has text, unconstrained text is matched token by token instead of byte by byte.
+	// Tokens that activate the grammar. A token with text activates it only as this token: the same text in other
+	// tokens is unconstrained.
 	TriggerTokens []Token
 	// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
 	// Default: ONE_SPACE.

@@ -385,15 +385,62 @@ TEST(Triggers, TokensWithoutAndWithText) {
 
   const auto spelled = open({kCab}, {});
   OpenMatcher by_spelled(*spelled, &little());
-  EXPECT_EQ(by_spelled.allowed(kCount), with(text, {kSecond, kEnd}));
+  EXPECT_EQ(by_spelled.allowed(kCount), with(text, {kEnd}));
   ASSERT_EQ(by_spelled.take(kC), SOTTO_OK);
   ASSERT_EQ(by_spelled.take(kAb), SOTTO_OK);  // the same text in other tokens
   ASSERT_EQ(by_spelled.take(kCab), SOTTO_OK);
   EXPECT_EQ(by_spelled.allowed(kCount), (Tokens{kB}));
 
-  const auto mixed = open({kCab}, {{"x", 1}});
-  EXPECT_EQ(mixed->status, SOTTO_GRAMMAR_UNSUPPORTED);
-  EXPECT_EQ(mixed->message().rfind("trigger_tokens[0]", 0), 0u) << mixed->message();
+  // The token is the trigger only as a token: the same text in other tokens is read on, up to the trigger string.
+  const auto mixed = open({kCab}, {{"abb", 3}});
+  OpenMatcher by_mixed(*mixed, &little());
+  EXPECT_EQ(by_mixed.allowed(kCount), with(text, {kEnd}));
+  ASSERT_EQ(by_mixed.take(kC), SOTTO_OK);
+  ASSERT_EQ(by_mixed.take(kAb), SOTTO_OK);
+  EXPECT_EQ(by_mixed.allowed(kCount), (Tokens{kA, kB, kC, kAb, kCab, kWhole, kFirst, kEnd}));  // "bc" is not in root
+  ASSERT_EQ(by_mixed.take(kB), SOTTO_OK);
+  EXPECT_EQ(by_mixed.allowed(kCount), (Tokens{kB}));
+  ASSERT_EQ(sotto_matcher_reset(by_mixed.get(), 0), SOTTO_OK);
+  ASSERT_EQ(by_mixed.take(kA), SOTTO_OK);
+  ASSERT_EQ(by_mixed.take(kCab), SOTTO_OK);  // inside the trigger string, too
+  EXPECT_EQ(by_mixed.allowed(kCount), (Tokens{kB}));
+}
+
+// The grammar reads a trigger token as its text, or names it by a literal, like any other token.
+TEST(Triggers, TriggerTokensAreOrdinaryInTheGrammar) {
+  const sotto_token trigger = kCab;
+  const auto open = [&](const std::string& source) {
+    return std::make_unique<OpenGrammar>(source, [&](auto& p) {
+      p.vocabulary = little().get();
+      p.trigger_tokens = &trigger;
+      p.trigger_token_count = 1;
+    });
+  };
+  const auto grammar = open("root ::= \"cab\" \"b\"? | <[" + std::to_string(kCab) + "]> \"a\"");
+  OpenMatcher matcher(*grammar, &little());
+  ASSERT_EQ(matcher.take(kB), SOTTO_OK);
+  ASSERT_EQ(matcher.take(kCab), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kC, kCab}));
+  ASSERT_EQ(matcher.take(kCab), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kA, kB, kEnd}));
+}
+
+// With a budget, a trigger token is allowed only if the grammar can still be completed, although its text could be.
+TEST(Triggers, TriggerTokensLeaveEnoughOfTheBudget) {
+  const sotto_token trigger = kCab;
+  const OpenGrammar grammar("root ::= \"b\" \"b\" \"b\"", [&](auto& p) {
+    p.vocabulary = little().get();
+    p.trigger_tokens = &trigger;
+    p.trigger_token_count = 1;
+  });
+  OpenMatcher matcher(grammar, &little(), [](auto& p) { p.finish_within = 5; });
+  EXPECT_EQ(matcher.allowed(kCount).count(kCab), 1u);
+  ASSERT_EQ(matcher.take(kA), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount).count(kCab), 1u);
+  ASSERT_EQ(matcher.take(kA), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount).count(kCab), 0u);
+  EXPECT_EQ(matcher.allowed(kCount).count(kA), 1u);
+  EXPECT_NE(matcher.take(kCab), SOTTO_OK);
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ struct GrammarState {
   // rule called.
   static constexpr uint8_t kRepeats = 16;
   static constexpr uint8_t kStart = 32;  // the start state of the root or of a rule that is called
+  // In a set with this state, a token that a literal allows is read only as this literal, and not as its bytes.
+  static constexpr uint8_t kPrefersLiterals = 64;
 
   uint32_t first_move;  // index of the first move; the moves end at the next state's first move
   uint32_t first_call;

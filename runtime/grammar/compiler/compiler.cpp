@@ -17,7 +17,8 @@ class GrammarWriter {
  public:
   GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspace& workspace);
 
-  void add_rule(uint32_t rule, Dfa* dfa);
+  // Adds `flags` to all states of the rule.
+  void add_rule(uint32_t rule, uint32_t flags, Dfa* dfa);
   // Returns null if the workspace is exhausted.
   const CompiledGrammar* write(uint32_t root);
 
@@ -106,7 +107,7 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, co
     } else {
       subsets.remove_epsilons(start_state, exit_state, &dfa);
     }
-    writer.add_rule(rule, &dfa);
+    writer.add_rule(rule, builder.rule_at(rule).prefers_literals ? GrammarState::kPrefersLiterals : 0u, &dfa);
   }
   *grammar = workspace.exhausted() ? nullptr : writer.write(start.first);
   return *grammar == nullptr ? fail_too_large(error) : Status::kOk;
@@ -131,7 +132,7 @@ GrammarWriter::GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspa
 }
 
 // Appends the states, moves and calls of a rule. The moves of a state are sorted by symbol.
-void GrammarWriter::add_rule(uint32_t rule, Dfa* dfa) {
+void GrammarWriter::add_rule(uint32_t rule, uint32_t flags, Dfa* dfa) {
   std::sort(dfa->edges.begin(), dfa->edges.end(), [](const DfaEdge& a, const DfaEdge& b) {
     return a.from != b.from ? a.from < b.from : a.symbol != b.symbol ? a.symbol < b.symbol : a.to < b.to;
   });
@@ -155,8 +156,7 @@ void GrammarWriter::add_rule(uint32_t rule, Dfa* dfa) {
     }
     const uint32_t final_flag = dfa->finals[state] != 0 ? GrammarState::kFinal : 0;
     const uint32_t last_flag = e == first ? GrammarState::kLast : 0;
-    const auto flags = static_cast<uint8_t>(final_flag | last_flag);
-    states_.push({first_move, first_call, flags, 0, 0, 0});
+    states_.push({first_move, first_call, static_cast<uint8_t>(flags | final_flag | last_flag), 0, 0, 0});
   }
 }
 

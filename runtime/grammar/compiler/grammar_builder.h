@@ -57,6 +57,7 @@ struct Rule {
   uint32_t body;       // kNoIndex until the rule is defined
   uint64_t mentioned;  // offset of the first use in the source
   uint64_t defined;
+  bool prefers_literals = false;  // true if its states have GrammarState::kPrefersLiterals
 };
 
 class GrammarBuilder {
@@ -71,6 +72,7 @@ class GrammarBuilder {
   void forget_names();
   // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
+  void prefer_literals(uint32_t rule) { rules_[rule].prefers_literals = true; }
   // Defines a rule, which must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 

@@ -174,8 +174,8 @@ Status GrammarVerifier::verify_states() const {
 // Verifies a state. A state without moves and calls must be final, with the flags kFinal and kLast.
 Status GrammarVerifier::verify_state(uint32_t state) const {
   constexpr uint32_t kEndOfRule = GrammarState::kFinal | GrammarState::kLast;
-  constexpr uint32_t kOthers =
-      GrammarState::kSingle | GrammarState::kExact | GrammarState::kRepeats | GrammarState::kStart;
+  constexpr uint32_t kOthers = GrammarState::kSingle | GrammarState::kExact | GrammarState::kRepeats |
+                               GrammarState::kStart | GrammarState::kPrefersLiterals;
   const uint32_t flags = grammar_.flags(state) & ~kOthers;
   const bool leads_on = !grammar_.moves(state).empty() || !grammar_.calls(state).empty();
   const bool is_right = leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kEndOfRule;

@@ -10,10 +10,10 @@ namespace {
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMaxSweeps = 32;
-// Temporary flags. kTakes: the state reads all lower-case letters, by moves or as strings of rules. kMayTake: it calls
-// rules that do.
-constexpr uint8_t kTakes = 64;
-constexpr uint8_t kMayTake = 128;
+// Temporary flags, in the bits of flags that are found later. kTakes: the state reads all lower-case letters, by moves
+// or as strings of rules. kMayTake: it calls rules that do.
+constexpr uint8_t kTakes = GrammarState::kExact;
+constexpr uint8_t kMayTake = GrammarState::kRepeats;
 constexpr uint32_t kMaxCount = kLengthCharacters[kLengthCount - 2];
 
 // Calls update(state), which returns whether it changed the state, for all states until none changes. Sweeps alternate
@@ -314,11 +314,11 @@ void Lookahead::find(CompiledGrammar* grammar) {
   lookahead.find_singles(states);
   for (const uint8_t classes : kClassChain) lookahead.find_endless(states, classes);
   lookahead.find_counts(states);
-  lookahead.find_exact(states);
-  lookahead.find_repeating(states);
   for (uint32_t s = 0; s < grammar->counts().states; ++s) {
     states[s].flags &= static_cast<uint8_t>(~(kTakes | kMayTake));
   }
+  lookahead.find_exact(states);
+  lookahead.find_repeating(states);
 }
 
 }  // namespace sotto

@@ -73,6 +73,9 @@ class FreeTextRules {
       rules_.push(automaton_.matched(state) != 0 ? kNoIndex : builder_.anonymous_rule(kNoIndex));
     }
     if (workspace_.exhausted()) return;
+    for (const uint32_t rule : rules_.span()) {
+      if (rule != kNoIndex) builder_.prefer_literals(rule);
+    }
     for (const Stop& stop : stops) {
       uint32_t state = 0;
       for (size_t at = 0; at < stop.text.size();) {
@@ -128,8 +131,7 @@ class FreeTextRules {
   GrowingArray<uint32_t> letters_;  // code points of the stops
 };
 
-// Checks the triggers. Sets `*by_text` unless a trigger token has text of its own.
-Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bool* by_text, Error* error) {
+Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, Error* error) {
   for (size_t i = 0; i < triggers.texts.size(); ++i) {
     const TextView& text = triggers.texts[i];
     const char* wrong = nullptr;
@@ -146,44 +148,14 @@ Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bo
   if (vocabulary != nullptr) {
     SOTTO_TRY(check_tokens("trigger_tokens", triggers.tokens, vocabulary->token_count, error));
   }
-  *by_text = true;
-  for (size_t i = 0; i < triggers.tokens.size(); ++i) {
-    if (vocabulary->token_bytes(static_cast<uint32_t>(triggers.tokens[i])).empty()) continue;
-    *by_text = false;
-    if (triggers.texts.empty()) continue;
-    return fail(error, Status::kGrammarUnsupported, "trigger_tokens[", i, "] is token ", triggers.tokens[i],
-                ", which has text; together with triggers it must have none: add its text to the triggers");
-  }
   return Status::kOk;
-}
-
-bool is_trigger(const Triggers& triggers, uint32_t token) {
-  return std::find(triggers.tokens.begin(), triggers.tokens.end(), static_cast<int32_t>(token)) !=
-         triggers.tokens.end();
-}
-
-// Returns any number of tokens that have text and are not triggers, either alone or followed by `active`.
-uint32_t build_free_tokens(const Triggers& triggers, const Vocabulary& vocabulary, uint32_t active,
-                           GrammarBuilder& builder) {
-  const uint32_t begin = builder.begin_intervals();
-  for (uint32_t token = 0; token < vocabulary.token_count; ++token) {
-    if (vocabulary.token_bytes(token).empty() || is_trigger(triggers, token)) continue;
-    builder.add_interval({token, token});
-  }
-  GrammarBuilder::List list;
-  if (builder.begin_intervals() != begin) {
-    builder.append(list, builder.repeat(builder.tokens(begin), 0, kUnbounded));
-  }
-  builder.append(list, builder.repeat(builder.reference(active), 0, 1));
-  return builder.anonymous_rule(builder.sequence(list));
 }
 
 }  // namespace
 
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error) {
-  bool by_text = true;
-  SOTTO_TRY(check_triggers(triggers, vocabulary, &by_text, error));
+  SOTTO_TRY(check_triggers(triggers, vocabulary, error));
   uint32_t active = kNoIndex;
   if (!triggers.tokens.empty()) {
     const uint32_t begin = builder.begin_intervals();
@@ -194,10 +166,6 @@ Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, ui
     builder.append(list, builder.tokens(begin));
     builder.append(list, builder.reference(root));
     active = builder.anonymous_rule(builder.sequence(list));
-  }
-  if (!by_text) {
-    *start = build_free_tokens(triggers, *vocabulary, active, builder);
-    return Status::kOk;
   }
   GrowingArray<Stop> stops(builder.workspace());
   for (const TextView& text : triggers.texts) stops.push({{text.text, text.size}, root});

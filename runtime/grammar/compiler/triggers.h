@@ -26,8 +26,8 @@ struct Triggers {
 
 // Adds the rule `*start`: text without any trigger, either alone or followed by a trigger and a string of `root`. There
 // must be at least one trigger. Unconstrained text is UTF-8. If a trigger token has text of its own, only its id
-// distinguishes it from that text. In that case unconstrained text is any sequence of tokens with text, except the
-// triggers, and trigger strings are not allowed. `vocabulary` may be null if there are no trigger tokens.
+// distinguishes it from that text: the same text in other tokens is no trigger. `vocabulary` may be null if there are
+// no trigger tokens.
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error);
 

@@ -34,6 +34,13 @@ StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherPara
   return make(&pins_[0], [&](uint32_t* made) { return stepper_.start(made); });
 }
 
+bool LazyAutomaton::prefers_literals(uint32_t set) const {
+  const auto states = store_.states(set);
+  return std::any_of(states.begin(), states.end(), [&](const StackTop& top) {
+    return (grammar_->flags(top.state) & GrammarState::kPrefersLiterals) != 0;
+  });
+}
+
 void LazyAutomaton::collect(const Pin* newest, bool keep_shared) {
   ++collection_count_;
   const Pin* end = std::max<const Pin*>(trail() + held_trail_, newest + 1);

@@ -46,6 +46,8 @@ class LazyAutomaton {
   // Returns the tokens of the shortest completion of a set, or 0 without finish_within. A dead set has none.
   uint32_t completion(uint32_t set) const { return set == kDeadSet ? kNoCompletion : store_.completion(set); }
   bool accepts(uint32_t set) const { return (store_.state_set(set).flags & StateSet::kAccepts) != 0; }
+  // Returns whether a token that a literal allows is read only as this literal, and not as its bytes.
+  bool prefers_literals(uint32_t set) const;
 
   // The functions below read and write pins. `to` must differ from `from`.
   StepResult step(const Pin* from, uint32_t symbol_class, Pin* to) {

@@ -260,9 +260,17 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
   Pin* trail = automaton_->trail();
   for (const TokenRange& range : grammar.token_ranges()) {
     SOTTO_TRY_STEP(automaton_->step(&trail[0], range.symbol_class, &trail[1]));
-    if (trail[1].set == kDeadSet || !leaves_enough(trail[1].set)) continue;
+    if (trail[1].set == kDeadSet) continue;
     *cut_off |= trail[1].set == kUnknownSet;
-    for (uint32_t token = range.first; token <= range.last; ++token) add(token);
+    const bool is_allowed = leaves_enough(trail[1].set);
+    if (!is_allowed && !automaton_->prefers_literals(trail[0].set)) continue;
+    for (uint32_t token = range.first; token <= range.last; ++token) {
+      if (is_allowed) {
+        add(token);
+      } else {
+        clear_bit(draft_, token);
+      }
+    }
   }
   return StepResult::kDone;
 }

@@ -173,19 +173,20 @@ StepResult Matcher::find_step(uint32_t sequence, uint32_t token, Pin* to) {
   return result;
 }
 
-// Computes the set after a token. A token can be read in three ways: as bytes, as a token literal, or as an end token.
+// Computes the set after a token. A token can be read in three ways: as a token literal, as bytes, or as an end token.
 StepResult Matcher::step_token(uint32_t sequence, uint32_t token, Pin* to) {
   Pin* by_bytes = pins_.scratch + kByBytes;
   Pin* by_literal = pins_.scratch + kByLiteral;
   *by_bytes = *by_literal = {kDeadSet};
-  const auto bytes = vocabulary_->token_bytes(token);
-  if (!bytes.empty()) {
-    *by_bytes = pins_.sequences[sequence];
-    SOTTO_TRY_STEP(automaton_.step_bytes(bytes, by_bytes));
-  }
   const uint32_t symbol_class = automaton_.grammar().token_class(token);
   if (symbol_class != CompiledGrammar::kNoClass) {
     SOTTO_TRY_STEP(automaton_.step(&pins_.sequences[sequence], symbol_class, by_literal));
+  }
+  const auto bytes = vocabulary_->token_bytes(token);
+  const bool is_only_literal = by_literal->set != kDeadSet && automaton_.prefers_literals(state_set(sequence));
+  if (!bytes.empty() && !is_only_literal) {
+    *by_bytes = pins_.sequences[sequence];
+    SOTTO_TRY_STEP(automaton_.step_bytes(bytes, by_bytes));
   }
   if (by_literal->set == kDeadSet && by_bytes->set == kDeadSet && may_end(sequence) &&
       vocabulary_->source.is_end_token(token)) {

@@ -51,8 +51,8 @@ class GrammarParams:
     triggers: Sequence[Text] | None = None
     """Strings that activate the grammar."""
     trigger_tokens: Sequence[int] | None = None
-    """Tokens that activate the grammar. Only tokens without text can be combined with `triggers`: with a trigger token
-    that has text, unconstrained text is matched token by token instead of byte by byte."""
+    """Tokens that activate the grammar. A token with text activates it only as this token: the same text in other
+    tokens is unconstrained."""
     json_space: JsonSpace | None = None
     """White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
     Default: ONE_SPACE."""

@@ -620,9 +620,8 @@ pub struct sotto_grammar_params {
     /// Strings that activate the grammar.
     pub triggers: *const sotto_text,
     pub trigger_count: usize,
-    /// Tokens that activate the grammar. Only tokens without text can be combined with `triggers`:
-    /// with a trigger token that has text, unconstrained text is matched token by token instead of
-    /// byte by byte.
+    /// Tokens that activate the grammar. A token with text activates it only as this token: the
+    /// same text in other tokens is unconstrained.
     pub trigger_tokens: *const sotto_token,
     pub trigger_token_count: usize,
     /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white

@@ -985,9 +985,8 @@ impl GrammarParams {
         self
     }
 
-    /// Tokens that activate the grammar. Only tokens without text can be combined with `triggers`:
-    /// with a trigger token that has text, unconstrained text is matched token by token instead of
-    /// byte by byte.
+    /// Tokens that activate the grammar. A token with text activates it only as this token: the
+    /// same text in other tokens is unconstrained.
     #[must_use]
     pub fn trigger_tokens(mut self, trigger_tokens: impl Into<Vec<Token>>) -> Self {
         self.trigger_tokens = Some(trigger_tokens.into());

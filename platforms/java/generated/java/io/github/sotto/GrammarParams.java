@@ -17,8 +17,8 @@ public final class GrammarParams {
     /** Strings that activate the grammar. */
     public String[] triggers;
     /**
-     * Tokens that activate the grammar. Only tokens without text can be combined with `triggers`: with a trigger token
-     * that has text, unconstrained text is matched token by token instead of byte by byte.
+     * Tokens that activate the grammar. A token with text activates it only as this token: the same text in other
+     * tokens is unconstrained.
      */
     public int[] triggerTokens;
     /**
