@@ -15,6 +15,11 @@ namespace {
 
 constexpr const Int4Kernels* int4(const Int4Kernels* kernels) { return SOTTO_HAS_INT4 ? kernels : nullptr; }
 
+// Returns the int8 kernels of an instruction set of ARM.
+[[maybe_unused]] constexpr const Int8Kernels* int8(const Int8Kernels* own, const Int8Kernels* xnnpack) {
+  return SOTTO_XNNPACK ? xnnpack : own;
+}
+
 // The rows of this build, from the best to the reference.
 constexpr InstructionSet kInstructionSets[] = {
 #if SOTTO_X86_64
@@ -25,9 +30,9 @@ constexpr InstructionSet kInstructionSets[] = {
     {&avx2::kOps, &avx2::kInt8, int4(&avx2::kInt4)},
 #elif SOTTO_ARM64
     // Only int8 linear layers use the matrix instructions of i8mm.
-    {&neon::kI8mmOps, &neon_i8mm::kInt8, int4(&neon_dotprod::kInt4)},
-    {&neon::kDotprodOps, &neon_dotprod::kInt8, int4(&neon_dotprod::kInt4)},
-    {&neon::kOps, &neon::kInt8, int4(&neon::kInt4)},
+    {&neon::kI8mmOps, int8(&neon_i8mm::kInt8, &xnnpack::kNeonI8mm), int4(&neon_dotprod::kInt4)},
+    {&neon::kDotprodOps, int8(&neon_dotprod::kInt8, &xnnpack::kNeonDotprod), int4(&neon_dotprod::kInt4)},
+    {&neon::kOps, int8(&neon::kInt8, &xnnpack::kNeon), int4(&neon::kInt4)},
 #elif SOTTO_WASM32
 #  if SOTTO_RELAXED_SIMD
     {&relaxed_simd::kOps, &relaxed_simd::kInt8, int4(&relaxed_simd::kInt4)},

@@ -82,6 +82,13 @@ namespace neon_i8mm {
 extern const Int8Kernels kInt8;
 }  // namespace neon_i8mm
 
+// The same with XNNPACK's microkernels, in builds that contain them.
+namespace xnnpack {
+extern const Int8Kernels kNeon;
+extern const Int8Kernels kNeonDotprod;
+extern const Int8Kernels kNeonI8mm;
+}  // namespace xnnpack
+
 namespace simd128 {
 extern const Kernels kOps;
 extern const Int8Kernels kInt8;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/kernels.h"
 
@@ -43,6 +44,11 @@ inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
 inline constexpr TileLayout kTilesOf8 = {8, kTileDepth, 1, kMinTileInputs, kMaxTileInputs};
 inline constexpr TileLayout kTilesOf16 = {16, kTileDepth, 1, kMinTileInputs, kMaxTileInputs};
+
+// The layouts of ARM, by instruction set.
+inline constexpr TileLayout kNeonTiles = {8, 2, 4, 1, std::numeric_limits<uint32_t>::max()};
+inline constexpr TileLayout kDotprodTiles = {16, 4, 1, 1, std::numeric_limits<uint32_t>::max()};
+inline constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, std::numeric_limits<uint32_t>::max()};
 
 // Maximum number of rows in a small batch. Scratch memory holds the reordered activations. A row of a small batch needs
 // 2 bytes per input, padded to 8 inputs. A large batch needs 1 byte, in tiles of 16 rows by 64 inputs; kernels that

@@ -2,7 +2,7 @@
 // Sums are exact int32. Each output is y = fma(float(sum) * row.scale, weight_scale, bias).
 //
 // Two engines return the same bits. The kernels of an instruction set (kernels/linear/int8.h) multiply from packed
-// weights; on ARM they are XNNPACK's. The reference multiplies from plain rows. 4-bit weights have kernels and a
+// weights; on ARM they may be XNNPACK's. The reference multiplies from plain rows. 4-bit weights have kernels and a
 // definition of their own (kernels/linear/int4.h).
 #pragma once
 

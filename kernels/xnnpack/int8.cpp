@@ -1,15 +1,15 @@
-// int8 linear layers on ARM: XNNPACK's GEMM microkernels qd8-f32-qc8w multiply the tiles of kernels/linear/int8.h. Of
-// XNNPACK, only these six functions are linked.
+// int8 linear layers on ARM in builds with SOTTO_XNNPACK: XNNPACK's GEMM microkernels qd8-f32-qc8w multiply the tiles
+// of kernels/linear/int8.h. Of XNNPACK, only these six functions are linked.
 #include "kernels/linear/int8.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 
+#include "kernels/arm/flush_denormals.h"
 #include "kernels/dispatch/tables.h"
 
-namespace sotto {
-namespace xnnpack {
+namespace sotto::xnnpack {
 
 // XNNPACK's xnn_f32_minmax_params: the bounds of the results.
 struct OutputBounds {
@@ -37,29 +37,7 @@ Gemm xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c8__neoni8mm;
 Gemm xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c8__neoni8mm;
 }  // extern "C"
 
-}  // namespace xnnpack
-
 namespace {
-
-using namespace xnnpack;
-
-// Makes the CPU treat denormals as zero while in scope, as XNNPACK's operators do.
-class FlushDenormals {
- public:
-  FlushDenormals() {
-    asm volatile("mrs %0, fpcr" : "=r"(before_));
-    set(before_ | kFlushToZero);
-  }
-  ~FlushDenormals() { set(before_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-  static constexpr uint64_t kFlushToZero = uint64_t{1} << 24;
-  static void set(uint64_t fpcr) { asm volatile("msr fpcr, %0" : : "r"(fpcr) : "memory"); }
-
-  uint64_t before_;
-};
 
 // The kernels of an instruction set, from its functions for one row and for at most kMaxRows rows.
 template <const TileLayout& kLayout, Gemm* kOneRow, Gemm* kSeveralRows, size_t kMaxRows>
@@ -100,23 +78,15 @@ class Int8Gemm {
   }
 };
 
-constexpr uint32_t kAnyInputs = std::numeric_limits<uint32_t>::max();
-constexpr TileLayout kNeonTiles = {8, 2, 4, 1, kAnyInputs};
-constexpr TileLayout kDotprodTiles = {16, 4, 1, 1, kAnyInputs};
-constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, kAnyInputs};
-
 }  // namespace
 
-constinit const Int8Kernels neon::kInt8 =
-    Int8Gemm<kNeonTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x8c2s4__neon_mlal,
-             xnn_qd8_f32_qc8w_gemm_minmax_ukernel_2x8c2s4__neon_mlal, 2>::kernels();
+constinit const Int8Kernels kNeon = Int8Gemm<kNeonTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x8c2s4__neon_mlal,
+                                             xnn_qd8_f32_qc8w_gemm_minmax_ukernel_2x8c2s4__neon_mlal, 2>::kernels();
 
-constinit const Int8Kernels neon_dotprod::kInt8 =
-    Int8Gemm<kDotprodTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot,
-             xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c4__neondot, 4>::kernels();
+constinit const Int8Kernels kNeonDotprod = Int8Gemm<kDotprodTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot,
+                                                    xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c4__neondot, 4>::kernels();
 
-constinit const Int8Kernels neon_i8mm::kInt8 =
-    Int8Gemm<kI8mmTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c8__neoni8mm,
-             xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c8__neoni8mm, 4>::kernels();
+constinit const Int8Kernels kNeonI8mm = Int8Gemm<kI8mmTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c8__neoni8mm,
+                                                 xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c8__neoni8mm, 4>::kernels();
 
-}  // namespace sotto
+}  // namespace sotto::xnnpack

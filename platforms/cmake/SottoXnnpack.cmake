@@ -1,13 +1,14 @@
-# xnnpack_gemm, only on arm64: the microkernels of XNNPACK that kernels/xnnpack calls. The pinned source is taken from
-# the first of
+# xnnpack_gemm, only on arm64 and with SOTTO_XNNPACK: the microkernels of XNNPACK that kernels/xnnpack calls. The pinned
+# source is taken from the first of
 #   1. SOTTO_DEPENDENCY_SOURCES: a directory with the archive of platforms/dependencies.txt, or with an unpacked tree
 #      in a directory xnnpack;
 #   2. the archive, downloaded by platforms/fetch_sources.sh and checked by SHA-256;
 #   3. the same commit from the upstream git repository.
 # It is unpacked into SOTTO_DEPS_DIR, once for all presets and toolchains.
 
+option(SOTTO_XNNPACK "arm64: XNNPACK multiplies int8 layers; OFF: the kernels of kernels/arm, without a download" ON)
 set(sotto_xnnpack_library)
-if(NOT sotto_architecture STREQUAL "arm64")
+if(NOT (SOTTO_XNNPACK AND sotto_architecture STREQUAL "arm64"))
   return()
 endif()
 set(SOTTO_DEPENDENCY_SOURCES "$ENV{SOTTO_DEPENDENCY_SOURCES}" CACHE PATH

@@ -1,5 +1,5 @@
-/* stream_tokens MODEL ISA COUNT: streams COUNT tokens of text on one instruction set. What one token costs is the
- * difference between two counts. */
+/* stream_tokens MODEL ISA PROMPT COUNT: streams COUNT tokens after a prompt of PROMPT tokens on one instruction set. What
+ * one token costs is the difference between two runs. */
 #include <sotto.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,10 @@ static int32_t print(void* stream, const sotto_piece* piece) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  enum { kMaxPrompt = 512 };
+  if (argc != 5) return 2;
+  const size_t prompt_size = (size_t)atol(argv[3]);
+  if (prompt_size > kMaxPrompt) return 2;
   size_t file_size, size;
   const void* bytes = read_file(argv[1], &file_size);
   sotto_model_params params;
@@ -49,8 +52,9 @@ int main(int argc, char** argv) {
   sotto_session* session;
   check(sotto_session_memory_size(model, NULL, &size, &error));
   check(sotto_session_init(model, NULL, block(size), size, &session, &error));
-  const sotto_token prompt[] = {100, 200, 300};
-  check(sotto_session_generate(session, prompt, 3, (size_t)atol(argv[3]), print, stdout));
+  sotto_token prompt[kMaxPrompt];
+  for (size_t i = 0; i < prompt_size; ++i) prompt[i] = (sotto_token)(100 + i);
+  check(sotto_session_generate(session, prompt, prompt_size, (size_t)atol(argv[4]), print, stdout));
   sotto_session_deinit(session);
   return 0;
 }

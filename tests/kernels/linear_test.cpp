@@ -23,6 +23,21 @@ namespace {
 
 Isa isa_under_test = Isa::kAuto;
 
+// Returns the kernels of the instruction set, and others of the same packed layout that this CPU can run: those with
+// AVX-VNNI, or on ARM those of kernels/arm in a build that uses XNNPACK's.
+std::vector<LinearKernels> kernels_under_test() {
+  std::vector<LinearKernels> all = {linear_kernels(isa_under_test)};
+  [[maybe_unused]] const auto add = [&all](const Int8Kernels& int8) { all.push_back({&int8, all[0].int4}); };
+#if SOTTO_X86_64
+  if (isa_under_test == Isa::kAvx2 && has_avx_vnni()) add(avxvnni::kInt8);
+#elif SOTTO_XNNPACK
+  if (isa_under_test == Isa::kNeon) add(neon::kInt8);
+  if (isa_under_test == Isa::kNeonDotprod) add(neon_dotprod::kInt8);
+  if (isa_under_test == Isa::kNeonI8mm) add(neon_i8mm::kInt8);
+#endif
+  return all;
+}
+
 struct Layer {
   std::vector<int8_t> rows;
   std::vector<float> scales, bias;
@@ -78,14 +93,14 @@ struct Activations {
   }
 };
 
-std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, ThreadPool* pool) {
+std::vector<float> run(const Layer& layer, const LinearKernels& kernels, Activations x, size_t rows, ThreadPool* pool) {
   constexpr size_t kCanary = 16;
   std::vector<float> y(rows * layer.weights.outputs + kCanary, -1.0f);
   // Memory that is not zero, with a canary after it.
   const size_t scratch_size = linear_scratch_size(layer.weights, rows);
   std::vector<uint8_t> storage(scratch_size + 128, 0xA5);
   auto* scratch = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
-  run_linear(linear_kernels(isa), layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), scratch, pool);
+  run_linear(kernels, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), scratch, pool);
   EXPECT_EQ(std::count(scratch + scratch_size, scratch + scratch_size + 64, 0xA5), 64);
   EXPECT_EQ(std::count(y.end() - kCanary, y.end(), -1.0f), kCanary);
   y.resize(y.size() - kCanary);
@@ -99,6 +114,7 @@ constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  
 constexpr size_t kMaxRows = std::end(kBatches)[-1];
 
 TEST(Linear, EqualsTheReferenceBitForBit) {
+  const std::vector<LinearKernels> kernels = kernels_under_test();
   std::mt19937 random(7);
   alignas(kThreadPoolAlignment) uint8_t memory_of_two[kThreadPoolBytes];
   ThreadPool* two = create_thread_pool(memory_of_two, 2, nullptr);
@@ -127,13 +143,15 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
       const Activations all(kMaxRows, inputs, random);
-      const auto expected = run(layer, Isa::kReference, all, kMaxRows, nullptr);
+      const auto expected = run(layer, linear_kernels(Isa::kReference), all, kMaxRows, nullptr);
       for (const size_t rows : kBatches) {
         const Activations x = all.first(rows, inputs);
-        for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two, four}) {
-          const auto got = run(layer, isa_under_test, x, rows, pool);
-          ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
-              << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias;
+        for (size_t k = 0; k < kernels.size(); ++k) {
+          for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two, four}) {
+            const auto got = run(layer, kernels[k], x, rows, pool);
+            ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
+                << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias << ", kernels " << k;
+          }
         }
       }
     }
@@ -142,7 +160,6 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
   destroy_thread_pool(four);
 }
 
-// Sums of products of one sign, for the widest layers that tiles can hold and slightly wider ones.
 TEST(Linear, PartsOfALayerEqualTheWhole) {
   std::mt19937 random(8);
   for (const auto& [inputs, outputs] :
@@ -152,11 +169,11 @@ TEST(Linear, PartsOfALayerEqualTheWhole) {
     const LinearWeights whole = layer.weights;
     for (const size_t rows : {1, 5, 20}) {
       const Activations x(rows, inputs, random);
-      const auto expected = run(layer, isa_under_test, x, rows, nullptr);
+      const auto expected = run(layer, linear_kernels(isa_under_test), x, rows, nullptr);
       for (uint32_t first = 0; first < outputs; first += 64) {
         const uint32_t count = std::min(outputs - first, first % 128 == 0 ? 128u : 64u);
         layer.weights = select_outputs(whole, first, count);
-        const auto got = run(layer, isa_under_test, x, rows, nullptr);
+        const auto got = run(layer, linear_kernels(isa_under_test), x, rows, nullptr);
         for (size_t row = 0; row < rows; ++row) {
           ASSERT_EQ(
               std::memcmp(got.data() + row * count, expected.data() + row * outputs + first, count * sizeof(float)), 0)
@@ -168,6 +185,7 @@ TEST(Linear, PartsOfALayerEqualTheWhole) {
   }
 }
 
+// Sums of products of one sign, for the widest layers that tiles can hold and slightly wider ones.
 TEST(Linear, LargestSumsAreExact) {
   std::mt19937 random(12);
   constexpr size_t kRows = 13;
@@ -183,46 +201,15 @@ TEST(Linear, LargestSumsAreExact) {
       std::fill_n(all.q.begin() + static_cast<ptrdiff_t>(r * inputs), inputs, value);
       all.quantization[r].zero_point = r % 4 < 2 ? 127 : -128;
     }
-    const auto expected = run(layer, Isa::kReference, all, kRows, nullptr);
+    const auto expected = run(layer, linear_kernels(Isa::kReference), all, kRows, nullptr);
     for (size_t rows = 1; rows <= kRows; ++rows) {
-      const auto got = run(layer, isa_under_test, all.first(rows, inputs), rows, nullptr);
-      ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
-          << inputs << " inputs, rows " << rows;
+      for (const LinearKernels& kernels : kernels_under_test()) {
+        const auto got = run(layer, kernels, all.first(rows, inputs), rows, nullptr);
+        ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
+            << inputs << " inputs, rows " << rows;
+      }
     }
   }
-}
-
-// The kernels of CPUs with AVX-VNNI but without AVX-512, on any CPU that can run them.
-TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
-#if defined(__x86_64__)
-  if (isa_under_test != Isa::kAvx2 || !has_avx_vnni()) GTEST_SKIP() << "no AVX-VNNI to test";
-  std::mt19937 random(13);
-  for (const auto& [inputs, outputs] :
-       std::vector<std::pair<uint32_t, uint32_t>>{{32, 8}, {39, 7}, {33, 17}, {520, 24}, {768, 130}, {1025, 9}}) {
-    Layer layer(inputs, outputs, true, random);
-    layer.pack();
-    const size_t columns = avxvnni::kInt8.layout->columns;
-    const size_t tiles = (outputs + columns - 1) / columns;
-    for (const size_t rows : kBatches) {
-      const Activations x(rows, inputs, random);
-      const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
-      std::vector<float> y(rows * outputs, -1.0f);
-      std::vector<uint8_t> storage(int8_scratch_size(rows, inputs) + 64);
-      auto* ordered = reinterpret_cast<int8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
-      const Int8Args args = {layer.weights.packed,  inputs,   outputs, rows, x.q.data(),
-                             x.quantization.data(), y.data(), ordered};
-      const Int8Kernels& kernels = avxvnni::kInt8;
-      const Int8Batch& batch = rows <= kSmallBatchRows ? kernels.small : kernels.large;
-      ASSERT_EQ(batch.passes, 1u);
-      batch.prepare(args);
-      batch.multiply(args, 0, tiles);
-      ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0)
-          << inputs << " -> " << outputs << ", rows " << rows;
-    }
-  }
-#else
-  GTEST_SKIP() << "only for x86-64";
-#endif
 }
 
 // Tests every number of outputs from none to all. Memory that must not be written is poisoned.
@@ -237,7 +224,7 @@ TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
       const LinearKernels kernels = linear_kernels(isa_under_test);
       for (const uint32_t share : {0u, 1u, 5u, 60u, 100u}) {
         std::vector<uint64_t> wanted((outputs + 63) / 64);
-        std::vector<float> expected = run(layer, Isa::kReference, x, 1, nullptr);
+        std::vector<float> expected = run(layer, linear_kernels(Isa::kReference), x, 1, nullptr);
         for (uint32_t o = 0; o < outputs; ++o) {
           if (random() % 100 < share) {
             wanted[o / 64] |= uint64_t{1} << (o % 64);

@@ -15,7 +15,8 @@ COMMON = ["kernels/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "r
           "runtime/generated/*.cpp", "runtime/session/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
 ARM64 = [("kernels/dispatch/*.cpp", []), ("kernels/arm/neon/*.cpp", ["-DSOTTO_ISA=neon"]),
          ("kernels/arm/neon_dotprod/*.cpp", ["-DSOTTO_ISA=neon_dotprod", "-march=armv8.2-a+dotprod"]),
-         ("kernels/xnnpack/*.cpp", [])]
+         ("kernels/arm/neon_i8mm/*.cpp", ["-DSOTTO_ISA=neon_i8mm", "-march=armv8.2-a+i8mm"]),
+         ("kernels/xnnpack/*.cpp", ["-DSOTTO_ISA=xnnpack"])]
 X86 = [("kernels/dispatch/*.cpp", []), ("kernels/x86/avx2/*.cpp", ["-DSOTTO_ISA=avx2", "-mavx2", "-mfma"])]
 # triple: patterns and flags of its own files, and whether the files that all targets share are checked for it as well.
 # These do not depend on the processor or on running in a simulator.
@@ -81,7 +82,8 @@ def main():
     def check(job):
         target, path, flags = job
         arm64 = int(not target.startswith("x86_64"))
-        flags = [*flags, f"-DSOTTO_ARM64={arm64}", f"-DSOTTO_X86_64={1 - arm64}", "-DSOTTO_WASM32=0"]
+        flags = [*flags, f"-DSOTTO_ARM64={arm64}", f"-DSOTTO_X86_64={1 - arm64}", f"-DSOTTO_XNNPACK={arm64}",
+                 "-DSOTTO_WASM32=0"]
         command = [args.clang, f"--target={target}", "-fsyntax-only", "-nostdlibinc", "-nostdinc++", "-std=c++20",
                    "-fno-exceptions", "-fno-rtti", "-w", *flags, *ours, *system, str(path)]
         done = subprocess.run(command, capture_output=True, text=True)
