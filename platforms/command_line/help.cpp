@@ -288,10 +288,12 @@ void add_man_command(const Command& command, std::string& page) {
 
 }  // namespace
 
-std::string version_text(const Command& program) {
-  return program.name() + ' ' + std::to_string(SOTTO_VERSION_MAJOR) + '.' + std::to_string(SOTTO_VERSION_MINOR) + '.' +
+std::string version_text() {
+  return std::to_string(SOTTO_VERSION_MAJOR) + '.' + std::to_string(SOTTO_VERSION_MINOR) + '.' +
          std::to_string(SOTTO_VERSION_PATCH);
 }
+
+std::string version_text(const Command& program) { return program.name() + ' ' + version_text(); }
 
 void add_version(Command& program, const std::string& text) {
   program.add_option("--version", nullptr, "Print the version and exit", Values::kNone)

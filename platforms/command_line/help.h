@@ -11,6 +11,9 @@ namespace sotto::cli {
 // Returns the name of the program and its version: "sotto 1.0.0".
 std::string version_text(const Command& program);
 
+// Returns the version that the program was compiled with, as "1.0.0".
+std::string version_text();
+
 // Adds --version, which prints `text`.
 void add_version(Command& program, const std::string& text);
 

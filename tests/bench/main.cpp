@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "platforms/command_line/help.h"
 #include "tests/bench/figures/plan.h"
 #include "tests/bench/figures/report.h"
 #include "tests/bench/machine/machine.h"
@@ -111,6 +112,7 @@ Plan make_plan(const LoadedModel& model, const LoadedModel* other_model, const O
     for (const uint32_t context : options.contexts) add_decode(model, context, fewer, &plan);
     for (const uint32_t length : options.prompt_lengths) add_prefill(model, length, fewer, &plan);
   }
+  if (options.report) return plan;
   if (threads > 1) add_contended_decode(model, threads, &plan);
   add_first_token(model, threads, &plan);
   add_fresh_process(model, threads, &plan);
@@ -157,7 +159,8 @@ nlohmann::ordered_json describe_model(const LoadedModel& model, const Options& o
 }
 
 nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options& options) {
-  return {{"isa", sotto_isa_text(model.info().isa)},
+  return {{"version", cli::version_text()},
+          {"isa", sotto_isa_text(model.info().isa)},
           {"threads", options.thread_count},
           {"runs", options.runs},
           {"prompt_lengths", options.prompt_lengths},
@@ -166,6 +169,7 @@ nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options
           {"grammar", options.grammar},
           {"speculation", options.speculation},
           {"no_cache", options.no_cache},
+          {"report", options.report},
           {"peers", !options.peers.empty()},
           {"against", options.against}};
 }
@@ -198,7 +202,8 @@ int measure(Options options) {
     }
   }
   report.figures = make_figures(plan, samples);
-  if (!options.micro && !options.grammar && !options.speculation && !options.no_cache && options.against.empty()) {
+  if (!options.micro && !options.grammar && !options.speculation && !options.no_cache && !options.report &&
+      options.against.empty()) {
     add_library_size(&report.figures);
   }
   if (options.json) {

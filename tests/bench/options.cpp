@@ -48,6 +48,7 @@ constexpr char kFooter[] =
     "  sotto-bench -m synthetic-gpt2-124M --grammar --runs 3\n"
     "  sotto-bench -m synthetic-gpt2-124M-int4 --against synthetic-gpt2-124M\n"
     "  sotto-bench -m synthetic-gpt2-124M --no-cache --runs 3\n"
+    "  sotto-bench -m synthetic-gpt2-124M --threads 4 --report\n"
     "  sotto-bench --peers build/peers\n"
     "\n"
     "Exit status: 0 done; 1 it could not be measured; 2 wrong usage.";
@@ -163,6 +164,10 @@ void add_options(cli::Command& command, Options& options) {
   command.add_option("--against", options.against, "Measure instead the speed relative to this model, interleaved")
       .metavar("MODEL")
       .excludes(kOtherModes);
+  command
+      .add_flag("--report", options.report,
+                "Measure only decode, prefill and their limits, as a block to paste into a report about a machine")
+      .excludes("--micro,--grammar,--speculation,--no-cache,--peers,--against");
   command.add_option("--keep", options.keep, "Write the synthetic model here and leave it").metavar("FILE");
 }
 

@@ -29,6 +29,7 @@ struct Options {
   std::string peers;        // directory that peers/setup.sh has set up; empty for none
   std::string draft_model;  // like `model`; empty for none
   std::string against;      // like `model`; empty for none
+  bool report = false;
   bool json = false;
   bool is_synthetic() const;
 };

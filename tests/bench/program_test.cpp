@@ -61,6 +61,14 @@ void expect_sound(const nlohmann::json& summary, size_t runs) {
   EXPECT_LE(summary.at("median"), summary.at("max")) << summary;
 }
 
+void expect_refused(const std::string& arguments, int exit_code, const std::string& part) {
+  const Result result = run_bench(arguments);
+  EXPECT_EQ(result.exit_code, exit_code) << arguments << '\n' << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err.rfind("sotto-bench: ", 0), 0u) << result.err;
+  EXPECT_NE(result.err.find(part), std::string::npos) << result.err << "lacks: " << part;
+}
+
 bool has_tiles(const nlohmann::json& report) { return report.at("settings").at("isa") == "avx512amx"; }
 
 TEST(Program, MeasuresEverythingOnce) {
@@ -186,11 +194,21 @@ TEST(Program, PrintsATable) {
   const Result result = run_bench("-m synthetic-tiny --runs 1 --isa reference");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  EXPECT_EQ(result.out.rfind("synthetic-tiny, reference, 1 thread(s), 1 runs\n", 0), 0u) << result.out;
+  EXPECT_EQ(result.out.rfind("synthetic-tiny, reference, 1 thread(s), 1 runs, sotto ", 0), 0u) << result.out;
   for (const char* part : {"of limit", "decode, context 0, threads 1", "prefill, prompt tokens 32",
                            "limit memory_read/1t", "sample, greedy"}) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " is not in\n" << result.out;
   }
+}
+
+TEST(Program, ReportsSpeedAndLimitsOnly) {
+  const auto json = json_of("-m synthetic-tiny --runs 1 --report");
+  std::map<std::string, size_t> counts;
+  for (const auto& figure : json.at("figures")) ++counts[figure.at("name").get<std::string>()];
+  EXPECT_EQ(counts, (std::map<std::string, size_t>{{"decode", 1}, {"prefill", 2}}));
+  EXPECT_EQ(json.at("limits").size(), has_tiles(json) ? 3u : 2u);
+  EXPECT_TRUE(json.at("settings").at("report"));
+  expect_refused("-m synthetic-tiny --report --micro", 2, "--report: cannot be combined with --micro");
 }
 
 TEST(Program, KeepsASyntheticModelForLaterRuns) {
@@ -200,14 +218,6 @@ TEST(Program, KeepsASyntheticModelForLaterRuns) {
   const auto json = json_of("--runs 1 -m '" + kept + "'");
   EXPECT_EQ(json.at("model").at("name"), kept);
   EXPECT_EQ(json.at("model").at("vocabulary_size"), 512);
-}
-
-void expect_refused(const std::string& arguments, int exit_code, const std::string& part) {
-  const Result result = run_bench(arguments);
-  EXPECT_EQ(result.exit_code, exit_code) << arguments << '\n' << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(result.err.rfind("sotto-bench: ", 0), 0u) << result.err;
-  EXPECT_NE(result.err.find(part), std::string::npos) << result.err << "lacks: " << part;
 }
 
 TEST(Program, RejectsWrongUsage) {
@@ -325,7 +335,7 @@ TEST(Program, PrintsHelp) {
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option :
        {"--model", "--json", "--threads", "--runs", "--prompt-lengths", "--contexts", "--pages", "--isa", "--micro",
-        "--grammar", "--speculation", "--peers", "--against", "--keep", "--no-cache"}) {
+        "--grammar", "--speculation", "--peers", "--against", "--keep", "--no-cache", "--report"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

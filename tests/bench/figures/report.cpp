@@ -124,8 +124,9 @@ std::string report_table(const Report& report) {
   const auto& machine = report.machine;
   std::string text = text_of(report.model, "name") + ", " + text_of(report.settings, "isa") + ", " +
                      text_of(report.settings, "threads") + " thread(s), " + text_of(report.settings, "runs") +
-                     " runs\n" + text_of(machine, "cpu") + ", " + text_of(machine, "cores") + " cores, " +
-                     text_of(machine, "pages") +
+                     " runs, sotto " + text_of(report.settings, "version") + '\n' + text_of(machine, "cpu") + ", " +
+                     text_of(machine, "cores") + " cores, " + text_of(machine, "architecture") + ", " +
+                     text_of(machine, "system") + ", " + text_of(machine, "pages") +
                      " pages (transparent huge pages: " + text_of(machine, "transparent_huge_pages") + "), load " +
                      text_of(machine, "load_average") + "\n\n";
   std::vector<Row> rows = {{"figure", "median", "min .. max", "unit", "limit", "of limit"}};

@@ -84,11 +84,13 @@ Report example_report() {
   Report report;
   report.machine = {{"cpu", "Example"},
                     {"cores", 2},
+                    {"architecture", "x86_64"},
+                    {"system", "Linux"},
                     {"pages", "huge"},
                     {"transparent_huge_pages", "madvise"},
                     {"load_average", 0.5}};
   report.model = {{"name", "m"}};
-  report.settings = {{"isa", "avx2"}, {"threads", 1}, {"runs", 2}};
+  report.settings = {{"isa", "avx2"}, {"threads", 1}, {"runs", 2}, {"version", "1.0.0"}};
   report.limits["memory_read/1t"] = {2e10, 4e10};
   Figure decode;
   decode.name = "decode";
