@@ -12,9 +12,9 @@ using namespace sotto_jni;
 
 namespace {
 
-bool map_file(JNIEnv* env, const char* path, Model* model) {
-  char message[512];
-  if (sotto_posix_map_file(path, &model->mapping, message, sizeof message) != 0) {
+// Uses the bytes that a function of sotto_posix has mapped, or throws its message.
+bool use_mapping(JNIEnv* env, int failure, const char* message, Model* model) {
+  if (failure != 0) {
     jclass type = env->FindClass("java/io/IOException");
     if (type != nullptr) env->ThrowNew(type, message);
     return false;
@@ -22,6 +22,19 @@ bool map_file(JNIEnv* env, const char* path, Model* model) {
   model->file = model->mapping.bytes;
   model->file_size = model->mapping.size;
   return true;
+}
+
+bool map_file(JNIEnv* env, const char* path, Model* model) {
+  char message[512];
+  const int failure = sotto_posix_map_file(path, &model->mapping, message, sizeof message);
+  return use_mapping(env, failure, message, model);
+}
+
+bool map_descriptor(JNIEnv* env, jint file, jlong offset, jlong size, Model* model) {
+  char message[512];
+  const int failure = sotto_posix_map_descriptor(file, static_cast<uint64_t>(offset), static_cast<uint64_t>(size),
+                                                 &model->mapping, message, sizeof message);
+  return use_mapping(env, failure, message, model);
 }
 
 bool copy_file(JNIEnv* env, jbyteArray bytes, Model* model) {
@@ -65,29 +78,39 @@ bool init(JNIEnv* env, jobject from, Model* model) {
   return check(env, status, &error);
 }
 
-}  // namespace
-
-NATIVE(jlong, modelNew)
-(JNIEnv* env, jclass, jstring path, jbyteArray bytes, jobject params, jobject callbacks) {
+// Creates a model from the bytes that load(model) provides.
+template <typename F>
+jlong new_model(JNIEnv* env, jobject params, jobject callbacks, F load) {
   auto* model = static_cast<Model*>(std::calloc(1, sizeof(Model)));
   if (model == nullptr) {
     throw_out_of_memory(env);
     return 0;
   }
-  Arena arena;
-  sotto_text name = {};
-  bool is_ready = true;
   if (callbacks != nullptr) model->callbacks = env->NewGlobalRef(callbacks);
-  if (path != nullptr) {
-    is_ready = read_text(env, path, &arena, &name);
-    // The arena's memory is zeroed and one byte longer than requested.
-    if (is_ready) is_ready = map_file(env, name.text, model);
-  } else {
-    is_ready = copy_file(env, bytes, model);
-  }
-  if (is_ready && init(env, params, model)) return handle_of(model);
+  if (load(model) && init(env, params, model)) return handle_of(model);
   destroy(env, model);
   return 0;
+}
+
+}  // namespace
+
+NATIVE(jlong, modelOpen)(JNIEnv* env, jclass, jstring path, jobject params, jobject callbacks) {
+  return new_model(env, params, callbacks, [&](Model* model) {
+    Arena arena;
+    sotto_text name = {};
+    // The arena's memory is zeroed and one byte longer than requested.
+    return read_text(env, path, &arena, &name) && map_file(env, name.text, model);
+  });
+}
+
+NATIVE(jlong, modelOfDescriptor)
+(JNIEnv* env, jclass, jint file, jlong offset, jlong size, jobject params, jobject callbacks) {
+  return new_model(env, params, callbacks,
+                   [&](Model* model) { return map_descriptor(env, file, offset, size, model); });
+}
+
+NATIVE(jlong, modelOfBytes)(JNIEnv* env, jclass, jbyteArray bytes, jobject params, jobject callbacks) {
+  return new_model(env, params, callbacks, [&](Model* model) { return copy_file(env, bytes, model); });
 }
 
 NATIVE(void, modelFree)(JNIEnv* env, jclass, jlong model) { destroy(env, as<Model>(model)); }

@@ -22,15 +22,26 @@ public final class Model extends Owned {
             throw new IOException("a path is missing");
         }
         try {
-            return new Model(Native.modelNew(path, null, params, callbacks(params)));
+            return new Model(Native.modelOpen(path, params, callbacks(params)));
         } catch (SottoException failure) {
             throw failure.of(path);
         }
     }
 
+    /**
+     * Maps and opens a model inside an open file, such as an uncompressed asset of an Android package. The descriptor may
+     * be closed afterwards. If the offset is not a multiple of 64, the bytes are copied.
+     */
+    public static Model open(int descriptor, long offset, long size, ModelParams params) throws IOException {
+        if (offset < 0 || size <= 0) {
+            throw new IOException("offset " + offset + ", size " + size + ": not a part of a file");
+        }
+        return new Model(Native.modelOfDescriptor(descriptor, offset, size, params, callbacks(params)));
+    }
+
     /** Opens a model from a copy of a file's bytes. */
     public static Model of(byte[] bytes, ModelParams params) {
-        return new Model(Native.modelNew(null, bytes.clone(), params, callbacks(params)));
+        return new Model(Native.modelOfBytes(bytes.clone(), params, callbacks(params)));
     }
 
     private static Callbacks callbacks(ModelParams params) {

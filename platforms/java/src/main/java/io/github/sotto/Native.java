@@ -89,7 +89,9 @@ final class Native {
     static native void defaultsChatParams(ChatParams params);
     static native void defaultsSpeculationParams(SpeculationParams params);
 
-    static native long modelNew(String path, byte[] bytes, ModelParams params, Callbacks callbacks);
+    static native long modelOpen(String path, ModelParams params, Callbacks callbacks);
+    static native long modelOfDescriptor(int file, long offset, long size, ModelParams params, Callbacks callbacks);
+    static native long modelOfBytes(byte[] bytes, ModelParams params, Callbacks callbacks);
     static native void modelFree(long model);
     static native long modelMemoryBytes(long model);
     static native long modelMemorySize(byte[] bytes, ModelParams params);

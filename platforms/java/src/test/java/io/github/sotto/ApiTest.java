@@ -7,9 +7,13 @@ import static io.github.sotto.Tests.same;
 import static io.github.sotto.Tests.shape;
 import static io.github.sotto.Tests.text;
 
+import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -57,6 +61,40 @@ final class ApiTest {
         }
         Files.delete(damaged);
         Files.delete(directory);
+    }
+
+    /** Returns the number of an open file, which Java does not tell. */
+    private static int descriptorOf(Path path) throws Exception {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(Paths.get("/proc/self/fd"))) {
+            for (Path file : files) {
+                if (Files.isSymbolicLink(file) && Files.readSymbolicLink(file).equals(path)) {
+                    return Integer.parseInt(file.getFileName().toString());
+                }
+            }
+        }
+        throw new AssertionError(path + " is not open");
+    }
+
+    static void testModelsInsideOpenFilesLoad() throws Exception {
+        Path path = Files.createTempFile("sotto", ".apk").toRealPath();
+        byte[] model = Files.readAllBytes(Tests.MODEL_PATH);
+        int text = MODEL.tokenize("Once")[0];
+        for (int offset : new int[] {4096, 100}) {
+            byte[] file = new byte[offset + model.length + 5];
+            System.arraycopy(model, 0, file, offset, model.length);
+            Files.write(path, file);
+            try (FileChannel open = FileChannel.open(path)) {
+                int descriptor = descriptorOf(path);
+                try (Model inside = Model.open(descriptor, offset, model.length, new ModelParams())) {
+                    same(inside.tokenize("Once")[0], text);
+                }
+                String message = fails(IOException.class,
+                        () -> Model.open(descriptor, offset, file.length, new ModelParams())).getMessage();
+                check(message.endsWith(": the file ends before the requested bytes"), message);
+                fails(IOException.class, () -> Model.open(descriptor, -1, model.length, new ModelParams()));
+            }
+        }
+        Files.delete(path);
     }
 
     static void testAMissingLibraryIsExplained() throws Exception {
