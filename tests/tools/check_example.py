@@ -1,11 +1,12 @@
 """Runs an example of a binding on the demo model and checks its output:
 
-    check_example.py [--json] [--shown-in README --source FILE] COMMAND...
+    check_example.py [--json | --chat] [--shown-in README --source FILE] COMMAND...
 
 The model and a prompt are appended to COMMAND. It must print the text of the case `example` of
 tests/golden/data/bindings.txt, which may follow the prompt, or with --json an object with a name and an age. The exit
 status must be 2 with a usage message without arguments, 1 if the prompt does not fit the context, and 3 if the object
-does not. With --shown-in, README must contain FILE, or the part of FILE between lines that contain "[readme]".
+does not. With --chat, only the model is appended, and the program must reply to each line of its input. With
+--shown-in, README must contain FILE, or the part of FILE between lines that contain "[readme]".
 """
 import argparse
 import json
@@ -41,6 +42,16 @@ def check_failure(command, status, words, *arguments):
                  f"{done.stderr}")
 
 
+def check_chat(command, model):
+    """A prompt, then a reply to each line and another prompt."""
+    done = subprocess.run([*command, model], input="Hello.\nGo on.\n", capture_output=True, text=True, encoding="utf-8")
+    before, *replies, end = done.stdout.split("> ")
+    if done.returncode != 0 or before or len(replies) != 2 or not all(map(str.strip, replies)) or end != "\n":
+        sys.exit(f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    check_failure(command, 2, "usage: ")
+    check_failure(command, 1, "missing.sotto", "missing.sotto")
+
+
 def shown_part(source):
     parts = re.split(r"^.*\[readme\].*\n", source, flags=re.M)
     return parts[1] if len(parts) == 3 else source
@@ -49,11 +60,14 @@ def shown_part(source):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--chat", action="store_true")
     parser.add_argument("--shown-in", type=pathlib.Path)
     parser.add_argument("--source", type=pathlib.Path)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
 
+    if args.chat:
+        return check_chat(args.command, os.environ["SOTTO_DEMO_MODEL"])
     case = golden_case("example")
     prompt = "A person: " if args.json else case["prompt"]
     model = os.environ["SOTTO_DEMO_MODEL"]

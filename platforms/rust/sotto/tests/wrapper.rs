@@ -172,7 +172,8 @@ fn a_second_text_needs_the_grammar_again() {
 
 #[test]
 fn a_text_is_complete_within_the_tokens_of_its_grammar() {
-    let schema = r#"{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}"#;
+    let schema =
+        r#"{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}"#;
     let mut session = session(&demo());
     session.set_grammar_within(&Grammar::json_schema(schema).unwrap(), 20).unwrap();
     let mut stream = session.stream("A person: ", 20).unwrap();
