@@ -142,7 +142,8 @@ SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params
 
 /* Returns the number of bytes of memory that sotto_model_init needs for this file and these
  * parameters. The function also verifies the structure of the file, which must be aligned to
- * SOTTO_MEMORY_ALIGNMENT. Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED,
+ * SOTTO_MEMORY_ALIGNMENT. Copy a file that is not, such as an array in a program, to an aligned
+ * block, and pass the block to both functions. Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED,
  * CPU_UNSUPPORTED, INVALID_ARGUMENT, INVALID_STATE (isa). */
 SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
                                                size_t* memory_size, sotto_error* error);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -132,6 +133,17 @@ TEST(ModelTest, ReportsItsProperties) {
   EXPECT_EQ(model.token_flags(model.info().end_of_text_token), SOTTO_TOKEN_SPECIAL | SOTTO_TOKEN_END_OF_TEXT);
   EXPECT_FALSE(model.text(SOTTO_MODEL_TEXT_NAME).empty());
   EXPECT_EQ(model.text(SOTTO_MODEL_TEXT_CHAT_TEMPLATE), "");
+}
+
+TEST(ModelTest, MisalignedBytesAreCopied) {
+  std::ifstream file(golden::environment("SOTTO_DEMO_MODEL"), std::ios::binary | std::ios::ate);
+  const auto size = static_cast<size_t>(file.tellg());
+  sotto::Memory memory(size + 1);
+  auto* first = static_cast<uint8_t*>(memory.data());
+  file.seekg(0).read(reinterpret_cast<char*>(first) + 1, static_cast<std::streamsize>(size));
+  auto model = sotto::Model::from_bytes(sotto::Bytes(first + 1, size));
+  std::memset(first, 0, size + 1);
+  EXPECT_EQ(model.detokenize(model.tokenize("Once upon a time")), "Once upon a time");
 }
 
 std::string failure_of_opening(const std::string& path) {

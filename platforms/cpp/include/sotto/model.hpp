@@ -73,11 +73,17 @@ class Model {
     return create(bytes, std::move(file), nullptr, params);
   }
 
-  // Opens a model in place, for example from a mapped file or from constant data of the program. `file` must be aligned
-  // to SOTTO_MEMORY_ALIGNMENT and must outlive the model and the objects that use it. These objects keep `owner`, if
-  // given, alive.
+  // Opens a model in place, for example from a mapped file or from constant data of the program. `file` must outlive
+  // the model and the objects that use it. These objects keep `owner`, if given, alive. Bytes that are not aligned to
+  // SOTTO_MEMORY_ALIGNMENT are copied.
   static Result<Model> from_bytes(Bytes file, const ModelParams& params = {},
                                   std::shared_ptr<const void> owner = nullptr) {
+    if (reinterpret_cast<uintptr_t>(file.data()) % SOTTO_MEMORY_ALIGNMENT != 0) {
+      Memory copy;
+      SOTTO_HPP_TRY_PLAIN_(detail::allocate(file.size(), copy));
+      std::memcpy(copy.data(), file.data(), file.size());
+      return from_memory(std::move(copy), params);
+    }
     return create(file, Memory(), std::move(owner), params);
   }
 

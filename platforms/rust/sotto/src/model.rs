@@ -71,18 +71,22 @@ impl Model {
         Model::create(block.bytes().as_ptr(), block.size(), Some(block), params)
     }
 
-    /// Uses the bytes of a model file in place, which must be aligned to 64 bytes. They may be constants of the
-    /// program, or leaked memory.
+    /// Uses the bytes of a model file in place, such as constants of the program, or leaked memory. Bytes that are not
+    /// aligned to 64 are copied.
     pub fn from_static(bytes: &'static [u8], params: &ModelParams) -> Result<Model> {
-        Model::create(bytes.as_ptr(), bytes.len(), None, params)
+        // SAFETY: the bytes are never freed.
+        unsafe { Model::from_mapped(bytes.as_ptr(), bytes.len(), params) }
     }
 
-    /// Uses the bytes of a model file in place, for example a mapped file. They must be aligned to 64 bytes.
+    /// Uses the bytes of a model file in place, for example a mapped file. Bytes that are not aligned to 64 are copied.
     ///
     /// # Safety
     /// The bytes must stay readable and unchanged as long as the model, its clones and the objects that
     /// use them live.
     pub unsafe fn from_mapped(data: *const u8, size: usize, params: &ModelParams) -> Result<Model> {
+        if data as usize % sys::SOTTO_MEMORY_ALIGNMENT != 0 {
+            return Model::from_bytes(std::slice::from_raw_parts(data, size), params);
+        }
         Model::create(data, size, None, params)
     }
 
@@ -100,8 +104,8 @@ impl Model {
         }
         let mut report = Report::new();
         let mut memory_size = 0;
-        // SAFETY: `data` has `size` bytes, which the caller keeps or `file` owns; a null pointer or a
-        // wrong alignment is rejected. All out-pointers refer to locals.
+        // SAFETY: `data` has `size` bytes, which the caller keeps or `file` owns; a null pointer is
+        // rejected. All out-pointers refer to locals.
         unsafe {
             let status = sys::sotto_model_memory_size(
                 data.cast(),

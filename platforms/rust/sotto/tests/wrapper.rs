@@ -96,6 +96,21 @@ fn models_come_from_anywhere() {
 }
 
 #[test]
+fn misaligned_bytes_are_copied() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/demo.sotto");
+    let file = std::fs::read(path).unwrap();
+    let tokens = demo().tokenize("Once upon a time").unwrap();
+    // An allocation is aligned to at least 2 bytes, so that the file after one byte is not.
+    for padding in 0..2 {
+        let mut bytes = vec![0u8; padding];
+        bytes.extend(&file);
+        let bytes: &'static [u8] = bytes.leak();
+        let model = Model::from_static(&bytes[padding..], &ModelParams::default()).unwrap();
+        assert_eq!(model.tokenize("Once upon a time").unwrap(), tokens);
+    }
+}
+
+#[test]
 fn errors_of_files_name_the_file() {
     let directory = std::env::temp_dir();
     let damaged = directory.join(format!("sotto-damaged-{}", std::process::id()));
