@@ -71,13 +71,13 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
 
 TEST_P(DecodingAllocation, StagesSelectionsAndWatermarksDoNotAllocate) {
   for (const sotto_order order : {SOTTO_ORDER_DEFAULT, SOTTO_ORDER_TRANSFORMERS, SOTTO_ORDER_VLLM}) {
-    for (const auto& [name, adjust] : sampler_settings<sotto_sampler_params>()) {
-      run(name, [&](auto& p) {
+    for (const auto& setting : sampler_settings<sotto_sampler_params>()) {
+      run(setting.name, [&](auto& p) {
         p.top_k = 0;
         p.top_p = 1;
         p.min_p = 0;
         p.order = order;
-        adjust(p);
+        setting.adjust(p);
       });
     }
   }

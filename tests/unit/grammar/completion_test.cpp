@@ -136,7 +136,7 @@ void expect_complete_texts(const CompiledGrammar& grammar, const TestVocabulary&
 }
 
 TEST(Completions, RandomTextsOfSchemasAreCompleteWithinTheirTokens) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   const char* schemas[] = {
       R"({"type": "object", "properties": {"name": {"type": "string", "minLength": 3, "maxLength": 60},

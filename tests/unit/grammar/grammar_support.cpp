@@ -71,7 +71,7 @@ TokenNames TestVocabulary::names() const {
 
 std::unique_ptr<TestVocabulary> gpt2_vocabulary() {
   const auto bytes = gpt2_bytes();
-  const auto json = nlohmann::json::parse(read_file(shared_data() / kGpt2Vocabulary));
+  const auto json = nlohmann::json::parse(read_file(shared_data() / kGpt2Encoder));
   std::vector<std::optional<std::string>> tokens(json.size());
   for (const auto& [name, id] : json.items()) {
     std::string text;

@@ -51,9 +51,9 @@ class TestVocabulary {
   Vocabulary vocabulary_;
 };
 
-inline constexpr char kGpt2Vocabulary[] = "tokenizer/vocab/encoder.json";  // a file of the shared data
+inline constexpr char kGpt2Encoder[] = "tokenizer/vocab/encoder.json";  // a file of the shared data
 
-// Returns the tokens of kGpt2Vocabulary.
+// Returns the tokens of kGpt2Encoder.
 std::unique_ptr<TestVocabulary> gpt2_vocabulary();
 // Returns a vocabulary of every byte, some texts, and the end-of-text token 0.
 TestVocabulary small_vocabulary(const std::vector<std::string>& texts = {});

@@ -140,7 +140,7 @@ class Writer {
 };
 
 TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   size_t compared = 0;
   const char* count = std::getenv("SOTTO_STATE_TEXTS_GRAMMARS");

@@ -251,7 +251,7 @@ void measure_schemas(const std::filesystem::path& folder, Bench& bench) {
 
 int measure(uint32_t divisor) {
   const std::filesystem::path grammars = shared_data() / "grammars";
-  if (!std::filesystem::exists(grammars) || !std::filesystem::exists(shared_data() / kGpt2Vocabulary)) {
+  if (!std::filesystem::exists(grammars) || !std::filesystem::exists(shared_data() / kGpt2Encoder)) {
     std::puts("the shared test data is not there");
     return 77;
   }

@@ -58,7 +58,7 @@ MatcherParams tiny_limits() {
 }
 
 TEST(Metamorphic, EveryMethodFindsTheSameMasks) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar);
@@ -90,7 +90,7 @@ TEST(Metamorphic, EveryMethodFindsTheSameMasks) {
 }
 
 TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar);
@@ -112,7 +112,7 @@ TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
 
 // Tokens of characters that do not change the state are not read byte by byte.
 TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   auto all = samples();
   all.push_back({"direct", "root ::= [^x]* \"x\" ([a-z] | \"\u00e9\")*", "\u00e9 a_bxcc"});
@@ -219,7 +219,7 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
 }
 
 TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   uint64_t random = 7;
   for (const Sample& sample : samples()) {
@@ -315,7 +315,7 @@ TEST(Metamorphic, TokenLiteralsAllowOnlyTheirTokens) {
 }
 
 TEST(Metamorphic, VocabulariesStayInBounds) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   EXPECT_LE(vocabulary->memory_size(), size_t{1'250'000});
   RecordProperty("vocabulary_bytes", static_cast<int>(vocabulary->memory_size()));

@@ -61,7 +61,7 @@ TEST(PreparedVocabulary, EqualsTheBuiltVocabulary) {
 }
 
 TEST(PreparedVocabulary, EqualsTheBuiltVocabularyOfGpt2) {
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   expect_equals_built(*gpt2_vocabulary());
 }
 

@@ -121,7 +121,7 @@ int walk(const TestGrammar& grammar, const TestVocabulary& vocabulary, uint64_t 
 
 TEST(Published, GrammarsFromTheWildFitTheDefaultLimits) {
   SOTTO_REQUIRE_DATA(kGrammars);
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   constexpr int kTokens = 40;
   for (const auto& file : std::filesystem::directory_iterator(shared_data() / kGrammars / "gbnf")) {
@@ -140,7 +140,7 @@ TEST(Published, GrammarsFromTheWildFitTheDefaultLimits) {
 // tokens have too many ways for any limit.
 TEST(Published, AnAmbiguousLanguageFitsTheDefaultLimits) {
   SOTTO_REQUIRE_DATA(kGrammars);
-  SOTTO_REQUIRE_DATA(kGpt2Vocabulary);
+  SOTTO_REQUIRE_DATA(kGpt2Encoder);
   const auto vocabulary = gpt2_vocabulary();
   const TestGrammar grammar(read_file(shared_data() / kGrammars / "gbnf/meta-introspector__elixir.gbnf"));
   TestMatcher matcher(grammar, vocabulary.get());
