@@ -268,11 +268,15 @@ StepResult PendingNodes::store_groups() {
   // Parents are replaced by their groups only here, where every node has a group. From here on, frames can be compared.
   for (uint32_t group = 0; group < group_count_; ++group) {
     Group& g = groups_[group];
+    bool changed = false;
     for (uint32_t i = 0; i < g.frame_count; ++i) {
       uint32_t& parent = frames_.parent(g.first_frame + i);
-      if (is_pending(parent)) parent = kPending | nodes_[parent - kPending].group;
+      if (!is_pending(parent)) continue;
+      const uint32_t known = kPending | nodes_[parent - kPending].group;
+      changed |= parent != known;
+      parent = known;
     }
-    g.frame_count = normalize(g.first_frame, g.frame_count);
+    if (changed) g.frame_count = normalize(g.first_frame, g.frame_count);
   }
   components_.clear();
   bool any = false;
@@ -323,15 +327,18 @@ StepResult PendingNodes::store_component(std::span<const uint32_t> members) {
   uint32_t frame_total = 0;
   for (const uint32_t member : members) {
     Group& g = groups_[member];
+    bool changed = false;
     for (uint32_t i = 0; i < g.frame_count; ++i) {
       uint32_t& parent = frames_.parent(g.first_frame + i);
       if (!is_pending(parent)) continue;
       const Group& other = groups_[parent - kPending];
       const bool is_inside = other.node == kNone;
-      parent = is_inside ? kInternal | other.member : other.node;
+      const uint32_t known = is_inside ? kInternal | other.member : other.node;
+      changed |= parent != known;
+      parent = known;
       is_cyclic |= is_inside;
     }
-    g.frame_count = normalize(g.first_frame, g.frame_count);
+    if (changed) g.frame_count = normalize(g.first_frame, g.frame_count);
     frame_total += g.frame_count;
   }
   if (!is_cyclic) return store_single(members[0]);

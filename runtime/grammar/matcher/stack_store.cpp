@@ -56,15 +56,16 @@ void FrameArray::sort_columns(uint32_t first, uint32_t count) {
 }
 
 uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
-  if (columns_.counts.counts != nullptr) {
-    sort_columns(first, count);
-  } else {
-    const auto less = [](const PlainFrame& a, const PlainFrame& b) {
-      return a.parent != b.parent ? a.parent < b.parent : a.state < b.state;
-    };
+  if (columns_.counts.counts == nullptr) {
+    const auto key = [](const PlainFrame& frame) { return uint64_t{frame.parent} << 32 | frame.state; };
+    const auto less = [&](const PlainFrame& a, const PlainFrame& b) { return key(a) < key(b); };
+    const auto equal = [&](const PlainFrame& a, const PlainFrame& b) { return key(a) == key(b); };
     PlainFrame* begin = columns_.plain + first;
-    if (!std::is_sorted(begin, begin + count, less)) std::sort(begin, begin + count, less);
+    PlainFrame* end = begin + count;
+    if (!std::is_sorted(begin, end, less)) std::sort(begin, end, less);
+    return static_cast<uint32_t>(std::unique(begin, end, equal) - begin);
   }
+  sort_columns(first, count);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const StackFrame frame = (*this)[first + i];
