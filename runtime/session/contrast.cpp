@@ -39,10 +39,10 @@ struct Layers {
   std::span<const uint32_t> view() const { return {layers.data(), count}; }
 };
 
-// Returns DoLa's candidate layers, the same as Hugging Face transformers uses. If the head is tied to the token
-// embedding, the first two layers are left out, because their states mostly encode the input token.
+// Returns DoLa's candidate layers, which are those of Hugging Face transformers. If the head shares its weights with
+// the token embedding, the first two layers are left out, because their states mostly encode the input token.
 Layers candidate_layers(const Model& model, DolaLayers which) {
-  constexpr uint32_t kMaxSpan = 2 * kMaxPrematureLayers;  // every other layer of it is a candidate
+  constexpr uint32_t kMaxSpan = 2 * kMaxPrematureLayers;  // every other layer of this range is a candidate
   const uint32_t last = model.config().layer_count;
   const uint32_t half = std::min(last / 2, kMaxSpan);
   const uint32_t lowest = model.view().has_tied_head() ? std::min<uint32_t>(last - 1, 2) : 0;

@@ -93,8 +93,8 @@ Status Decoder::find_mask(TokenMask* mask) {
   return sampler_.constrain(sample_input(), mask) ? Status::kOk : Status::kStopBanned;
 }
 
-// Allows the tokens that spell the text that healing removed from the prompt, or the beginning of it. If a token is
-// longer than that text, the constraint must allow the rest of the token.
+// Allows the tokens that spell the text removed by healing, or the beginning of this text. If a token extends beyond
+// the text, the constraint must allow the rest of the token.
 Status Decoder::find_healing_mask(TokenMask* mask) {
   const size_t word_count = TokenMask::word_count(model_->config().vocabulary_size);
   const TokenConstraint& constraint = stream_->constraint();

@@ -3,8 +3,7 @@
 //            rejected at this place;
 //   logits   the model's own, or combined with those of a guide or of an earlier layer (contrast.h);
 //   sample   one allowed token, drawn by the sampler.
-// If the mask allows only a few tokens and nothing needs the logits of the others, only the logits of these tokens are
-// computed.
+// If the mask allows only a few tokens, only their logits are computed, unless a parameter needs the others too.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@
 
 namespace sotto {
 
-// Returns the properties of samplers for a model.
+// Returns the properties of a sampler for the logits of a model.
 SamplerContext make_sampler_context(const Model& model);
 
 class Decoder {
@@ -35,34 +34,35 @@ class Decoder {
   Sampler& sampler() { return sampler_; }
   void set_guide_params(const GuideParams& params) { guide_params_ = params; }
 
-  // Limit on the tokens of the answer for the current call, in addition to the stops. UINT64_MAX means no limit.
+  // The maximum number of tokens of the answer for the current call, in addition to the stops. UINT64_MAX means no
+  // limit.
   uint64_t call_limit() const { return call_limit_; }
   void set_call_limit(uint64_t limit) { call_limit_ = limit; }
   // Returns the smaller of call_limit() and the stops' max_tokens, or UINT64_MAX if neither is set.
   uint64_t token_limit() const;
 
-  // Returns the stop that applies before another token is generated, or kOk.
+  // Returns the stop that prevents another token, or kOk.
   Status check_limits() const;
   // Returns the stop that `token` causes, or kOk if the token becomes part of the text.
   Status check_end(int32_t token) const;
 
-  // Returns whether decode() will need logits: nothing is known yet that ends the text before the next token.
+  // Returns whether decode() will need logits, which it does unless a stop applies before the next token.
   bool needs_logits() const { return check_limits() == Status::kOk && !is_complete(); }
   // Decodes the next token and returns kOk, or returns the stop that ends the text.
   Status decode(SampledToken* sampled, SamplerState* state);
   // Finds the tokens that may come next. Returns kStopBanned if rejections at this place and hard bans leave none.
   Status find_mask(TokenMask* mask);
-  // Returns what the sampler reads of the stream: the history, the index of the draw, and the counts of tokens.
+  // Returns the sampler's view of the stream: the history, the index of the draw, and the counts of tokens.
   SampleInput sample_input() const;
-  // Fills in the values that are reported with a token: ln p, the alternatives and the entropy under the model's own
-  // logits, ln p and the number of tokens under the distribution that the sampler drew from, and the repetitiveness of
-  // the stream, which ends with the token.
+  // Fills in the values that are reported with a token. Under the model's own logits: ln p, the alternatives and the
+  // entropy. Under the distribution that the sampler drew from: ln p and the number of tokens. Also the repetitiveness
+  // of the stream up to the token.
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:
   // Returns whether only the end-of-text token may continue the text.
   bool is_complete() const;
-  // Returns the repetitiveness of the newest tokens of the stream, with the window of the stops.
+  // Returns the repetitiveness of the newest tokens of the stream, over the window that the stops set.
   float stream_repetitiveness() const;
   Status find_healing_mask(TokenMask* mask);
   bool needs_only_allowed() const;

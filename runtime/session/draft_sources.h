@@ -1,5 +1,5 @@
-// Sources of drafts that need no model: earlier text (prompt lookup), n-grams that the model has predicted before
-// (lookahead decoding), and the text that both continue.
+// The sources of drafts that need no model: prompt lookup, which copies earlier text, and the n-gram pool of lookahead
+// decoding. Also DraftText, the text that they continue.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ struct LookupMatch {
 };
 
 // Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
-// tokens of the text, because what followed them then is likely to follow again. Returns the latest of the longest
-// matches that have min_match to max_match tokens. Example, with a token per word: in "the cat sat on the cat", the
-// last two tokens match the first two, and `next` is the index of "sat".
+// tokens of the text. The tokens after that occurrence are likely to follow again. A match has min_match to max_match
+// tokens. Returns the longest match, and the latest among equals. Example, with a token per word: in "the cat sat on
+// the cat", the last two tokens match the first two, and `next` is the index of "sat".
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
-// Lookahead Decoding"): what the model predicted after rejected drafts. An n-gram is drafted when the text reaches its
-// first token. The pool is a hash table of fixed size that keeps the newest n-gram per first token.
+// Lookahead Decoding"): the model's predictions after rejected drafts. An n-gram is drafted when the text reaches its
+// first token. The pool is a hash table of fixed size, which keeps the newest n-gram for each first token.
 class DraftPool {
  public:
   static constexpr size_t kMaxTokens = 6;
@@ -60,7 +60,7 @@ class DraftText {
  public:
   // Reserves nothing if `used` is false.
   void layout(Arena& arena, uint32_t context_tokens, bool used);
-  // Starts with a text of at most context_tokens tokens and no drafts.
+  // Copies a text of at most context_tokens tokens, without drafts.
   void begin(const TokenHistory& text);
 
   std::span<const int32_t> text() const { return {tokens_, count_}; }

@@ -117,7 +117,7 @@ void Drafting::drop_drafter() {
 Status Drafting::evaluate_ahead() {
   KvSequence& kv = stream_->kv();
   if (!stream_->has_pending() || stream_->params().draft_tokens == 0) return Status::kOk;
-  // After a rejection, the text may end before the pending token is needed, so it is not evaluated ahead.
+  // If tokens were rejected here, the text may end before the pending token is needed, so it is not evaluated ahead.
   if (!output_->rejections().empty()) return Status::kOk;
   // The last batch has already evaluated the pending token as a draft.
   if (kv.is_drafted(stream_->token_at(stream_->token_count() - 1))) {
@@ -148,7 +148,7 @@ void Drafting::accept_draft() {
   ++info_.accepted_count;
 }
 
-// Updates the estimates after a batch. `rejected` is set if the drawn token differs from the next draft.
+// Updates the estimates after a batch. `rejected` says whether the drawn token differs from the next draft.
 void Drafting::close_batch(bool rejected) {
   if (run_.count > run_.forced && run_.accepted >= run_.forced) {
     paces_[run_.kind].report(run_.accepted - run_.forced, rejected);
@@ -156,7 +156,7 @@ void Drafting::close_batch(bool rejected) {
   run_.count = 0;
 }
 
-// Returns the maximum number of drafts in the next batch that cannot exceed the answer's limit or the context.
+// Returns how many drafts the next batch may contain without exceeding the limit of the answer or the context.
 size_t Drafting::capacity() const {
   const uint64_t limit = decoder_->token_limit();
   const uint64_t wanted = limit - std::min(limit, stream_->generated_count());
@@ -192,8 +192,8 @@ Status Drafting::propose(DraftRun* run) {
   return Status::kOk;
 }
 
-// Drafts the text that the constraint forces. Tokens at its end that may be the beginning of a longer token are not
-// drafted: the sampler may prefer the longer one.
+// Drafts the text that the constraint forces. The last tokens are not drafted if a longer token begins with them,
+// because the sampler may prefer that token.
 void Drafting::draft_forced(size_t max_drafts) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
@@ -236,8 +236,8 @@ Status Drafting::draft_by_lookup(size_t remaining, Kind* kind) {
   if (match.size == 0) return Status::kOk;
   *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
   const size_t count = paces_[*kind].length(kRowCost, remaining);
-  // If the match is close to the end of the text, this reads drafts that the loop itself has just added, and so
-  // continues a repetition.
+  // If the match is close to the end of the text, the loop also reads drafts that it has just added. Drafts then
+  // continue a repetition.
   for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
   return Status::kOk;
 }
@@ -287,7 +287,8 @@ bool Drafting::draft_from(std::span<const float> logits) {
   TokenMask mask;
   const bool has_tokens = ahead == 0 ? decoder_->find_mask(&mask) == Status::kOk : sampler.constrain(input, &mask);
   if (!has_tokens) return false;
-  // A callback must see only the logits of the session, not of the drafter, so with a callback drafts are greedy.
+  // With a logits callback, drafts are greedy: the callback must see the logits of the session only, not those of the
+  // drafter.
   const SamplerParams& params = sampler.params();
   const bool can_sample = params.logits_callback == nullptr && params.logits_processor == nullptr;
   const int32_t token = can_sample ? sampler.sample(logits, mask, input, &sampler_state_).token

@@ -4,14 +4,14 @@
 //
 // The output is exactly the same as without drafts, in every mode, for two reasons: the result of a row does not depend
 // on the other rows of its batch, and random numbers depend only on the place in the stream. So the session draws each
-// token from its own row of logits, as it would without drafts, and a draft that equals the drawn token has saved an
+// token from its own row of logits, as it would without drafts. A draft that equals the drawn token has saved an
 // evaluation. A draft d is accepted with probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A drafting
-// session uses the random numbers of the session that it drafts for; this coupling accepts at least as often as
-// independent draws would.
+// session uses the random numbers of its client, the session that it drafts for. With this coupling, drafts are
+// accepted at least as often as with independent random numbers.
 //
-// The sources of drafts are the text that a constraint forces, a callback, earlier text (prompt lookup), another
-// session, the first layers of the model, and n-grams that the model has predicted before (lookahead decoding). For
-// each kind of draft, a DraftPace decides how many drafts are worth their cost.
+// The sources of drafts are the forced text of a constraint, a callback, earlier text (prompt lookup), another session,
+// the first layers of the model, and n-grams of earlier predictions (lookahead decoding). For each kind of draft, a
+// DraftPace decides how many drafts are worth their cost.
 //
 // Example: the pending token is "the", and the drafts are "cat sat on". One batch evaluates all four. The row of "the"
 // draws "cat", so the first draft is accepted. The row of "cat" draws "lay", so "sat" and "on" are dropped, and "lay"
@@ -35,17 +35,17 @@
 
 namespace sotto {
 
-// Adapts the number of drafts per batch to the rate of their acceptance. A batch contains the drafts whose estimated
-// probability of being accepted exceeds their cost. If no draft is worth its cost, a single draft is tried at
-// intervals, which grow after each failure.
+// Adapts the number of drafts per batch to the rate at which they are accepted. A batch contains the drafts whose
+// estimated probability of acceptance exceeds their cost. If no draft is worth its cost, DraftPace tries a single draft
+// now and then, at intervals that grow after each failure.
 class DraftPace {
  public:
   void restart();
-  // Returns the number of drafts to evaluate, at most `max_length`. `cost` is the cost of one draft, relative to the
-  // evaluation of a single token.
+  // Returns the number of drafts to evaluate, at most `max_length`. `cost` is the cost of one draft as a fraction of
+  // the cost of evaluating a single token.
   size_t length(float cost, size_t max_length);
-  // Records that the first `accepted` drafts of a batch were accepted. `rejected` is set if the draft after them was
-  // not.
+  // Records that the first `accepted` drafts of a batch were accepted. `rejected` says whether the draft after them was
+  // rejected.
   void report(size_t accepted, bool rejected);
 
  private:
@@ -53,13 +53,13 @@ class DraftPace {
   static constexpr uint32_t kFirstPause = 4;
 
   float rate_ = kFirstRate;       // estimated probability that a draft is accepted if all drafts before it were
-  uint32_t pause_ = kFirstPause;  // number of batches from one single draft to the next
+  uint32_t pause_ = kFirstPause;  // number of batches between two single drafts
   uint32_t waited_ = 0;           // number of batches since the last single draft
-  // true if drafts do not pay even if all of them are accepted
+  // true if drafts cost more than they save even if all of them are accepted
   bool is_too_costly_ = false;
 };
 
-// Proposes drafts, evaluates them in one batch with the pending token, and learns from each batch how many to propose.
+// Proposes drafts, evaluates them in one batch with the pending token, and adapts their number after each batch.
 class Drafting {
  public:
   Drafting(Decoder& decoder, TokenStream& stream, TextOutput& output, Cancellation& cancellation)
@@ -71,8 +71,8 @@ class Drafting {
 
   // Validates all parameters except the drafting session itself.
   Status check(const SpeculationParams& params, Error* error) const;
-  // Replaces the parameters, which check() must have accepted, and resets all estimates. `drafter` is the stream of the
-  // drafting session, or null.
+  // Replaces the parameters and resets all estimates. check() must have accepted the parameters. `drafter` is the
+  // stream of the drafting session, or null.
   void set_params(const SpeculationParams& params, TokenStream* drafter);
   // Stops using a drafting session, which is about to be destroyed.
   void drop_drafter();
@@ -96,7 +96,8 @@ class Drafting {
     Kind kind = kShortMatch;
   };
 
-  // A source of drafts. `draft` adds up to `remaining` drafts. It may replace `*kind`, which is the source's.
+  // A source of drafts. `draft` adds up to `remaining` drafts. `*kind` is initially the kind of the source; `draft` may
+  // replace it.
   struct Source {
     uint32_t bit;
     Kind kind;
@@ -130,7 +131,7 @@ class Drafting {
   DraftText text_;
   SamplerState sampler_state_;  // sampler state after the drafts
   DraftRun run_;
-  // The model's predictions for the tokens after the next one, taken from rows whose drafts were rejected.
+  // The model's predictions for the tokens after the next one, from the rows of rejected drafts.
   std::array<int32_t, KvSequence::kMaxDraftTokens> guesses_ = {};
   size_t guess_count_ = 0;
 };

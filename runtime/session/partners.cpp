@@ -68,7 +68,7 @@ Status link_guide(SessionParts* client, SessionParts* guide, const GuideParams& 
     SOTTO_TRY(check_ranges(params, error));
     SOTTO_TRY(check_guide(*client, *guide, error));
   }
-  // Buffered tokens that cannot be rolled back do not keep a guide from being removed.
+  // A guide can always be removed, even if buffered tokens cannot be rolled back.
   const Status status = client->output.roll_back(guide == nullptr ? nullptr : error);
   if (guide != nullptr) {
     SOTTO_TRY(status);

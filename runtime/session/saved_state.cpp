@@ -30,7 +30,7 @@ void visit(State& state, Bytes* bytes) {
 
 constexpr uint16_t kSavedFlags = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
 
-// Writes the state of a token, without the flags of the constraint and the guide, which are not saved.
+// Writes the state of a token, without the flags of the constraint and the guide.
 void write_state(TokenState state, ByteWriter* writer) {
   state.flags &= kSavedFlags;
   visit(state, writer);

@@ -4,8 +4,8 @@
 //   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, the stop that
 //     will end or has ended the text, and the state of each token (sampler, withheld text);
 //   XXH64 of all bytes before it.
-// The format does not contain the parameters of the sampler and the stops, the constraint, the guide and the timings.
-// Random numbers need no state, because they are a function of the seed and the place of the token.
+// The format contains no sampler parameters, stops, constraint, guide or timings. Random numbers need no state
+// (runtime/base/random.h).
 #pragma once
 
 #include <cstddef>

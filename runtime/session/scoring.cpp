@@ -26,7 +26,7 @@ class Scorer {
     size_t count;
     SOTTO_TRY(kv.append_batch(*tokens, /*want_logits=*/false, &count, cancellation_));
     add(next_);
-    const size_t rows = std::min(count, tokens->size() - 1);  // number of rows whose token has a successor
+    const size_t rows = std::min(count, tokens->size() - 1);  // number of rows with a next token to score
     const size_t max_rows = kv.forward().logit_row_count();
     for (size_t row = 0; row < rows; ++row) {
       if (row % max_rows == 0) kv.compute_row_logits(row, std::min(max_rows, rows - row));

@@ -1,5 +1,5 @@
-// Scores and embeddings of given tokens: the probability that the model assigns to them, and a vector that represents
-// them.
+// Scores and embeddings of given tokens. A score is the log probability of the tokens under the model. An embedding is
+// a vector that represents the tokens.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace sotto {
 
-// Appends tokens to the stream and writes ln p of each, given the tokens before it, to `log_probabilities`, which may
-// be null. The value for the first token of a stream is NaN. If `has_context` is set, the first token follows another
-// one, which is evaluated if it is pending.
+// Appends tokens to the stream and computes ln p of each, given the tokens before it. Writes these values to
+// `log_probabilities`, unless that is null. The first token of a stream has the value NaN. `has_context` says that the
+// first token follows another one; a pending token is then evaluated first.
 Status score_tokens(std::span<const int32_t> tokens, bool has_context, TokenStream* stream, Cancellation* cancellation,
                     float* log_probabilities, ScoreResult* score);
 

@@ -159,7 +159,7 @@ Status Session::set_stops(const StopParams& params, Error* error) {
 }
 
 Status Session::set_constraint(const TokenConstraint& constraint) {
-  // A constraint can always be removed: buffered tokens that cannot be rolled back have satisfied it.
+  // A constraint can always be removed, because buffered tokens that cannot be rolled back have satisfied it.
   const Status status = parts_.output.roll_back();
   if (status != Status::kOk && constraint.is_set()) return status;
   parts_.stream.set_constraint(constraint);

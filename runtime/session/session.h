@@ -18,7 +18,7 @@ namespace sotto {
 
 class Session {
  public:
-  // Together with the state of the output, these are the same on every platform.
+  // Size of this object. The sum of this size and the size of OutputState is the same on every platform.
   static constexpr size_t kObjectBytes = 40960 - align_up(sizeof(OutputState), kMemoryAlignment);
 
   static Status memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error);
@@ -31,12 +31,13 @@ class Session {
   }
   void deinit();
 
-  // Replaces the sampler's parameters and starts its state again at the end of the stream.
+  // Replaces the sampler's parameters and resets its state at the end of the stream.
   Status set_sampler(const SamplerParams& params, Error* error);
-  // Replaces the stops. A stop string or banned string may begin in text that has already been emitted.
+  // Replaces the stops. The new stop strings and banned strings may begin in text that has already been emitted.
   Status set_stops(const StopParams& params, Error* error);
-  // Constrains the text that is generated from here on. Returns kInvalidState if buffered tokens cannot be rolled back.
-  // A reference to no constraint removes the current one; buffered tokens then stay and are emitted later.
+  // Constrains the text after the emitted tokens. Returns kInvalidState if buffered tokens cannot be rolled back. An
+  // empty reference removes the current constraint; buffered tokens that cannot be rolled back then stay, and are
+  // emitted later.
   Status set_constraint(const TokenConstraint& constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* guide, const GuideParams& params, Error* error);
@@ -46,19 +47,20 @@ class Session {
   const SpeculationInfo& speculation_info() const { return parts_.drafting.info(); }
 
   void reset() { parts_.reset(); }
-  // Evaluates a prompt and starts an answer. First tries to roll back buffered tokens; tokens that cannot be rolled
-  // back stay in the stream but are never emitted. Without tokens, continues the text and only restarts the counts of
-  // the answer.
+  // Evaluates a prompt and starts an answer. First tries to roll back buffered tokens. Tokens that cannot be rolled
+  // back stay in the stream but are never emitted. Without tokens, the text continues, and only the counts of the
+  // answer start again.
   Status prefill(std::span<const int32_t> tokens);
   // Begins an empty stream with `count` rows of embeddings.
   Status prefill_embeddings(const float* embeddings, size_t count);
   bool has_embeddings() const { return stream().kv().embedded_count() > 0; }
   Status heal();
-  // Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the withheld text. A text that has
-  // ended stays ended until a call changes the stream, the sampler, the stops, the limit, the constraint or the guide.
+  // Generates the next piece. Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the
+  // withheld text. After a stop, next() returns the same stop until a call changes the stream, the sampler, the stops,
+  // the limit, the constraint or the guide.
   Status next();
   const Piece& piece() const { return piece_; }
-  // Limits the tokens that next() generates until the next prefill, set_limit() or generate().
+  // Limits the number of tokens that next() generates until the next prefill, set_limit() or generate().
   void set_limit(uint64_t max_tokens);
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
@@ -85,7 +87,7 @@ class Session {
   SessionParts& parts() { return parts_; }
   const SessionParts& parts() const { return parts_; }
 
-  // Runs a function of the session and records its error, if any, for last_error().
+  // Calls a function with the session and records its error, if any, for last_error().
   template <typename Function>
   Status run_and_record_error(Function function) {
     if (is_in_use()) return fail_in_use(&last_error_, "session");

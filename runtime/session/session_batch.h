@@ -1,9 +1,9 @@
-// One step of several sessions of the same model. Their pending tokens are evaluated in one batch, which reads each
-// weight once. All else stays separate, so each session generates the text that it would generate alone.
+// Performs one step of several sessions of the same model. Their pending tokens are evaluated in one batch, which reads
+// each weight once. Everything else stays separate, so each session generates the same text as alone.
 //
-// Session::next() evaluates the pending token if this has not been done yet. A SessionBatch first evaluates the pending
-// tokens of all sessions that need it, and then calls next() for each session. Tokens of sessions that draft or have to
-// be re-anchored cannot be part of a batch, so next() evaluates them as usual.
+// evaluate() evaluates the pending tokens of all sessions that need logits. next() then continues one session, and
+// evaluates a token only if evaluate() has not. Sessions that draft or must be re-anchored cannot join the batch, so
+// next() evaluates their tokens as usual.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace sotto {
 
-// An array of sessions that the caller stores as handles. `at` converts element `index`.
+// An array of sessions, which the caller stores as handles. `at` returns the session of element `index`.
 struct SessionList {
   const void* self = nullptr;
   size_t count = 0;
@@ -29,10 +29,10 @@ class SessionBatch {
   SessionBatch(const SessionBatch&) = delete;
   SessionBatch& operator=(const SessionBatch&) = delete;
 
-  // Validates the sessions, and marks them as in use, so that no callback changes them. After a failure nothing has
-  // changed.
+  // Validates the sessions and marks them as in use, so that callbacks cannot change them. After a failure, no session
+  // is marked.
   Status begin(Error* error);
-  // Evaluates the pending tokens of the sessions, with the threads of the first one.
+  // Evaluates the pending tokens of the sessions, with the threads of the first session.
   void evaluate();
   // Calls next() of a session.
   Status next(size_t index);

@@ -1,4 +1,4 @@
-// The parts of a session. Each part refers only to parts above it, and to the sessions that this one works with.
+// The parts of a session. Each part refers only to parts above it. Links to other sessions come last (partners.h).
 #pragma once
 
 #include "runtime/base/arena.h"
@@ -40,8 +40,8 @@ struct SessionParts {
     drafting.init();
   }
 
-  // Returns whether no function may change the session now: this session, or one that it works with, is in use or calls
-  // the executor of the host.
+  // Returns whether changes are forbidden now, because this session or a session linked to it is in use or is calling
+  // the host's executor.
   bool is_in_use() const {
     const SessionParts* const involved[] = {this, guide, drafter, client};
     for (const SessionParts* parts : involved) {
@@ -70,7 +70,7 @@ struct SessionParts {
   Drafting drafting{decoder, stream, output, cancellation};
   Beams beams;
   Search search;
-  // The sessions that this one works with, or null (partners.h).
+  // The sessions linked to this one, or null (partners.h).
   SessionParts* guide = nullptr;
   SessionParts* drafter = nullptr;
   SessionParts* client = nullptr;  // the session that this one guides or drafts for

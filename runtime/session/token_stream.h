@@ -1,8 +1,8 @@
 // The tokens of a session's prompts and answers, and the state that must stay consistent with them.
 //
-// The newest token is pending: it is evaluated only when its successor is needed, in one batch with drafts. A ring of
-// TokenStates stores what a rewind must restore for each token: flags and the sampler's state. The constraint and the
-// guide receive the generated tokens too, and rewind() rewinds them to the same place.
+// The newest token is pending: it is evaluated only when its successor is needed, perhaps in one batch with drafts. For
+// each token, a ring of TokenStates stores the state that a rewind must restore: flags and the sampler's state. The
+// constraint and the guide receive the generated tokens too, and rewind() rewinds them to the same place.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct TokenState {
   bool has(Flags flag) const { return (flags & flag) != 0; }
 };
 
-// A ring with the states of the newest tokens, as many as the KvSequence remembers.
+// A ring with the states of the newest tokens. It has as many elements as the history of the KvSequence.
 class TokenStates {
  public:
   void layout(Arena& arena, uint32_t context_tokens) {
@@ -47,7 +47,7 @@ class TokenStates {
   }
 
   void clear() { begin_ = 0; }
-  // Sets the state of the token at `index`, which is the next token of the stream or an earlier one.
+  // Sets the state of the token at `index`. The index is at most the number of tokens in the stream.
   void set(uint64_t index, const TokenState& state) {
     states_[index % capacity_] = state;
     if (index + 1 > capacity_) begin_ = std::max(begin_, index + 1 - capacity_);
@@ -110,24 +110,25 @@ class TokenStream {
   uint64_t answer_start() const { return cursor_.answer_start; }
   uint64_t generated_count() const { return token_count() - cursor_.answer_start; }
   uint64_t answer_ns() const;  // returns the time since the answer began
-  // Starts an answer after `count` tokens. Tokens `first` ... `count` - 1 were added to the prompt by this call.
+  // Starts an answer after `count` tokens. The tokens from `first` to `count` - 1 are the new prompt.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
-  // Finds the start of the answer that contains the last token, after a rewind.
+  // Finds the start of the answer that contains the last token. Used after a rewind.
   void find_answer_start();
-  // Starts a new answer and a new text here, after a rewind, even if the last token belongs to an earlier answer.
+  // Starts a new answer and a new text at the end of the stream, even if the last token belongs to an earlier answer.
+  // Used after a rewind.
   void mark_answer_start();
 
   // Evaluates the pending token, if there is one, together with drafts.
   Status evaluate(Cancellation* cancellation, std::span<const int32_t> drafts = {}, bool want_logits = true);
-  // Returns whether evaluate_each() may evaluate the pending token of this stream. Drafts need a batch of their own.
+  // Returns whether evaluate_each() may evaluate the pending token of this stream. It cannot evaluate drafts.
   bool can_evaluate_with_others() const {
     return cursor_.has_pending && params_.draft_tokens == 0 && kv_.can_append_with_others(cursor_.pending);
   }
   // Evaluates the pending tokens of several streams of the same model in one batch, with logits. The streams must be at
   // most KvSequence::kMaxSequences, and at most row_capacity() of the first one. `pool` may be null.
   static void evaluate_each(std::span<TokenStream* const> streams, ThreadPool* pool);
-  // Evaluates the pending token and ensures that kv().logits() are the logits after the last token, even if a prefill
-  // was cancelled.
+  // Evaluates the pending token, if there is one. Afterwards kv().logits() are the logits after the last token, even if
+  // a prefill was cancelled.
   Status evaluate_logits(Cancellation* cancellation);
 
   // Appends a generated token and passes it to the constraint and the guide. The token becomes pending. Token healing
@@ -137,14 +138,14 @@ class TokenStream {
   bool can_truncate(uint64_t count) const;
   // Truncates a stream that has no constraint and no guide to its first `count` tokens.
   void truncate(uint64_t count);
-  // Truncates the stream and rewinds the constraint and the guide to the same place. If one of them cannot be rewound
-  // that far, returns kInvalidState, and nothing has changed.
+  // Truncates the stream to its first `count` tokens, and rewinds the constraint and the guide to the same place.
+  // Returns kInvalidState if one of them cannot be rewound that far; nothing has changed then.
   Status rewind(uint64_t count);
   void clear();
 
-  // Makes this stream, which belongs to a draft session, end with `text`: the end of the other session's text, whose
-  // first token has index `first`. The common prefix is not evaluated again. If the text exceeds the context, keeps
-  // only its newer half.
+  // Copies the text of another stream to this one, the stream of a drafting session. `text` is the end of the other
+  // stream and begins at index `first` there. The common prefix is not evaluated again. If the text exceeds the
+  // context, only its newer half is kept.
   Status mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
 
   const TokenConstraint& constraint() const { return constraint_; }
@@ -167,7 +168,7 @@ class TokenStream {
   TokenStates states_;
   SessionTimings timings_ = {};
   Cursor cursor_;
-  uint64_t mirrored_from_ = 0;  // place of this stream's first token in the mirrored stream
+  uint64_t mirrored_from_ = 0;  // index of this stream's first token in the mirrored stream
 
   TokenConstraint constraint_;
   uint64_t constrained_count_ = 0;  // number of tokens that the constraint has accepted, completely or in part

@@ -1,6 +1,5 @@
 // Token healing (Lundberg 2023, "The Art of Prompt Design: Prompt Boundaries and Token Healing"). If a prompt ends
-// inside a word, its last tokens are removed, and the next tokens must spell the same bytes but may continue beyond
-// them.
+// inside a word, its last tokens are removed. The next tokens must spell the same bytes, and may continue beyond them.
 //
 // Example: a prompt ends with the token " wor", which begins the longer token " world". Healing removes " wor", and the
 // next token may be " world" or " wor" but not " dog".
@@ -16,13 +15,14 @@
 
 namespace sotto {
 
-// The text that healing removed from the end of the prompt, and how much of it the generated tokens have spelled.
+// The text that healing removed from the end of the prompt. Counts how many of its bytes the generated tokens have
+// spelled.
 class Healing {
  public:
   static constexpr size_t kMaxTokens = 4;
 
-  // Returns how many of the last tokens, at most kMaxTokens, together spell the beginning of a longer token: the
-  // largest such number, or 0. `tokens` are in the order of the text.
+  // Returns the largest n, at most kMaxTokens, such that the last n tokens together spell the beginning of a longer
+  // token, or 0 if there is none. `tokens` are in the order of the text.
   static size_t count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens);
 
   void clear() {

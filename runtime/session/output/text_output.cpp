@@ -40,8 +40,8 @@ void TextOutput::add_text(uint64_t begin_ns) {
 }
 
 void TextOutput::end_text(Status stop) {
-  // No token is left at this place. Allow its rejected tokens again, and from now on reject the newest token instead of
-  // the one that contains the beginning of a banned string.
+  // No token is left at this place. Allow its rejected tokens again. From now on, reject the newest token, not the one
+  // that contains the beginning of a banned string.
   if (stop == Status::kStopBanned && !state_->reject_newest) {
     state_->reject_newest = true;
     state_->rejected.drop_from(stream_->token_count());
@@ -59,7 +59,7 @@ void TextOutput::forget_stop(Status stop) {
 
 bool TextOutput::is_ready() const {
   if (state_->end != Status::kOk) return true;
-  // The oldest token is certain if its text ends before any text that may belong to a banned string.
+  // The oldest token is certain if its text ends before all text that may belong to a banned string.
   return !state_->buffer.empty() && (state_->buffer.full() || state_->buffer[0].mark.end <= text_.bannable_from());
 }
 
@@ -74,8 +74,8 @@ size_t TextOutput::find_ban_start() const {
 }
 
 // Rewinds the stream to the place of a buffered token and rejects the token there. If the ring or the constraint cannot
-// be rewound that far, the newest token is rejected instead. If they cannot be rewound at all, the newest token stays
-// in the stream, and the text ends before it.
+// be rewound that far, the newest token is rejected instead. If even the newest token cannot be removed, it stays in
+// the stream, and the text ends before it.
 void TextOutput::reject(size_t index) {
   const uint64_t first = emitted_count();
   const size_t newest = state_->buffer.size() - 1;
@@ -100,7 +100,7 @@ Status TextOutput::emit(Piece* piece) {
   const BufferedToken& oldest = state_->buffer.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
   const auto text = text_.take(std::min(end, text_.withheld_from()));
-  // A rewind to this token withholds the same number of bytes again, also those that a stop string hides now.
+  // A rewind to this token withholds the same number of bytes again, including those after a stop string.
   stream_->states()[index].withheld = static_cast<uint16_t>(oldest.mark.end - std::min(oldest.mark.end, text_.taken()));
   emitted_mark_ = oldest.mark;
   state_->rejected.discard_before(index + 1);
@@ -117,7 +117,8 @@ Status TextOutput::emit(Piece* piece) {
   return Status::kOk;
 }
 
-// Returns the place in the stream where the first `size` bytes of the text from token `start` on end (text_place.h).
+// Returns the place in the stream after the first `size` bytes of the text that begins with token `start`
+// (text_place.h).
 TextPlace TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length) {
   rebuild_healing(start);
   const auto text_of = [&](uint64_t i) {
@@ -144,9 +145,9 @@ Status TextOutput::append(std::span<const int32_t> tokens) {
   return Status::kOk;
 }
 
-// Ends the stream where the text before a stop string ends. If that is inside a token, other tokens spell the part of
-// the token that belongs to the text, unless the vocabulary cannot spell it or the context has no space. Tokens stay if
-// the stream cannot be rewound to the place of the first of them.
+// Truncates the stream to the text before a stop string. If that text ends inside a token, other tokens replace its
+// part of the token, unless the vocabulary cannot spell this part or the context is full. If the stream cannot be
+// rewound that far, the tokens stay.
 void TextOutput::trim_after_stop() {
   const uint64_t count = stream_->token_count();
   const uint64_t start = find_text_start(count);
@@ -226,7 +227,7 @@ Status TextOutput::rewind(uint64_t count) {
   return Status::kOk;
 }
 
-// Returns the place where the replay of tokens must start so that matching continues after `count` tokens.
+// Returns the index of the token where a replay must start, so that matching can continue after `count` tokens.
 uint64_t TextOutput::find_text_start(uint64_t count) const {
   constexpr size_t kBytes = 2 * StringMatcher::kMaxStringBytes;
   const TokenStates& states = stream_->states();

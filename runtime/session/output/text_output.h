@@ -1,9 +1,9 @@
-// The text of an answer between the decoder and the caller.
+// Turns the tokens of the decoder into the pieces that the caller receives.
 //
 // TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, TextOutput
-// rewinds the stream to the token that contains the beginning of the string, rejects that token at its place, and lets
-// another one be drawn. TextOutput also applies token healing. emit() returns the next token to the caller, and flush()
-// the rest of the text at a stop.
+// rewinds the stream to the token where the string begins, and rejects that token at its place. The decoder then draws
+// another one. TextOutput also applies token healing. emit() returns the oldest buffered token, and flush() returns the
+// rest of the text at a stop.
 //
 // Example: with the banned string "bad day", the token " bad" waits in the buffer. If " news" is drawn after it, both
 // tokens are emitted. If " day" is drawn, the stream returns to the place of " bad", and " bad" is rejected there.
@@ -80,12 +80,12 @@ class TokenBuffer {
   size_t size_ = 0;
 };
 
-// The state of an output. Saved states contain it, and the text follows from it and from the stream.
+// The state of an output. Saved states contain it. TextOutput computes the text from this state and the stream.
 struct OutputState {
   TokenBuffer buffer;
   RejectedTokens rejected;
-  // Set when a banned string has begun in a token, and rejecting that token left no candidate. The next rejection then
-  // takes the newest token instead, until a token is emitted.
+  // Set if rejecting the token that contains the beginning of a banned string left no candidate. Until a token is
+  // emitted, the newest token is then rejected instead.
   bool reject_newest = false;
   Status end = Status::kOk;  // the stop after the buffered tokens, or kOk
   Healing healing;
@@ -104,8 +104,8 @@ class TextOutput {
 
   // Buffers the newest token of the stream. The caller completes the piece and then calls add_text().
   BufferedToken& buffer(int32_t token);
-  // Adds the text of the newest token, whose decoding started at `begin_ns`. A stop string ends the text, and a banned
-  // string rejects a token.
+  // Adds the text of the newest token. A stop string ends the text, and a banned string rejects a token. `begin_ns` is
+  // the time when the decoding of the token began.
   void add_text(uint64_t begin_ns);
   // Handles a stop of the decoder. The text ends, unless banned strings can be avoided by rejecting an earlier token.
   void end_text(Status stop);
@@ -115,7 +115,7 @@ class TextOutput {
   // Returns whether emit() can be called before the next token is decoded.
   bool is_ready() const;
   // Emits the oldest buffered token, with the text that is certain by now. If no token is buffered, flushes the text.
-  // With the last token before a stop string, the stream loses what the string hides.
+  // If the token is the last one before a stop string, also removes the tokens after the shown text from the stream.
   Status emit(Piece* piece);
   // Emits the withheld text at a stop. Every stop except kStopCancelled ends the text.
   Status flush(Status stop, Piece* piece);
@@ -125,8 +125,8 @@ class TextOutput {
   Status roll_back(Error* error = nullptr);
   // Like roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
   void try_roll_back() { (void)roll_back(); }
-  // Prepares for a prompt: rolls back the buffered tokens. Tokens that cannot be rolled back stay in the stream but are
-  // not emitted.
+  // Rolls back the buffered tokens before a prompt. Tokens that cannot be rolled back stay in the stream but are not
+  // emitted.
   void drop_buffered();
   Status rewind(uint64_t count);
   // Matches the emitted and the buffered text again, after the strings or the stream have changed.

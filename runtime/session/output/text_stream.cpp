@@ -15,7 +15,7 @@ void TextStream::clear() {
 // Appends the complete characters of a token to the stored text and returns their size. Text that has been taken is
 // dropped first.
 size_t TextStream::write(std::span<const char> bytes, size_t healed) {
-  // The capacity can be exceeded only if the saved state was forged.
+  // Only a forged saved state can exceed the capacity.
   taken_ = std::max(taken_, mark_.end - std::min<uint64_t>(mark_.end, kCapacity - kTokenTextBytes));
   const auto kept = static_cast<size_t>(mark_.end - taken_);
   std::memmove(text_, at(taken_), kept);
@@ -62,7 +62,7 @@ void TextStream::replay(std::span<const char> bytes, size_t healed) {
     if (found.ban != 0) mark_.ban = 0;
     if (found.stop != 0) mark_.stop = 0;
   }
-  // A string reaches back by at most its own length, so older text need not be kept.
+  // A match begins at most kKept bytes before its end, so older text is not needed.
   constexpr uint64_t kKept = StringMatcher::kMaxStringBytes;
   if (mark_.end - taken_ > kKept) taken_ = mark_.end - kKept;
 }

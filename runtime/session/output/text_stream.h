@@ -33,19 +33,19 @@ class TextStream {
   // Starts an empty text.
   void clear();
 
-  // Appends the text of a token, without its first `healed` bytes. A stop string ends the text before it, or after it
-  // if the settings include stop strings. If a banned string is found, ban_start() is its offset, and the caller must
-  // call cut().
+  // Appends the text of a token, without its first `healed` bytes. The text ends before a stop string, or after it if
+  // the settings include stop strings. If a banned string is found, ban_start() is its offset, and the caller must call
+  // cut().
   Found append(std::span<const char> bytes, size_t healed);
   uint64_t ban_start() const { return ban_start_; }
-  // Returns how many bytes of the last token come after the end of the text, because a stop string ends it.
+  // Returns how many bytes of the last token come after the end of a text that a stop string has ended.
   size_t bytes_after_end() const { return bytes_after_end_; }
   // Appends the text of a token that has been accepted before. Strings in it are ignored.
   void replay(std::span<const char> bytes, size_t healed);
 
   const TextMark& mark() const { return mark_; }
   uint64_t end() const { return mark_.end; }
-  // Returns to an earlier state. Text after it that take() has already returned is not returned again.
+  // Returns to an earlier state. take() does not return text a second time.
   void cut(const TextMark& mark);
 
   // Return the offset of the text that may be the beginning of a stop string or of a banned string, or end().
