@@ -134,12 +134,12 @@ size_t Candidates::find(int32_t token) const {
 
 std::span<float> Candidates::mutable_logits() {
   own_logits();
-  forget_sums();  // before the logits are written, which suffices because the values are computed on demand
+  forget_sums();  // may precede the writes to the logits, because the values are computed on demand
   return {own_logits_, count_};
 }
 
-// Moves the logits into the sampler's memory and carries out the pending division by the temperature. Limits the factor
-// 1/T so that no finite logit becomes infinite: infinities would change the order of the tokens.
+// Copies the logits to the sampler's memory and divides them by the recorded temperature. The factor 1/T is limited so
+// that no finite logit becomes infinite, because infinities would change the order of the tokens.
 void Candidates::own_logits() {
   assert(truncation_.values == nullptr);
   if (inverse_temperature_ != 1.0f) {
@@ -192,8 +192,8 @@ double Candidates::log_probability(size_t index) {
   return difference * static_cast<double>(inverse_temperature_) - ln(sum);
 }
 
-// Returns whether a draw should skip the tokens that the recorded truncation drops, instead of moving the others
-// together. This is cheaper if many tokens remain, because their weights need not be computed again.
+// Returns whether a draw should skip the tokens that the recorded truncation drops, or else drop them first. Skipping
+// is faster if many tokens remain, because their weights need not be computed again.
 bool Candidates::should_restrict_draw() {
   constexpr double kMinRatio = 0.125;
   if (truncation_.values == nullptr || !weights_.is_valid()) return false;
@@ -211,8 +211,8 @@ size_t Candidates::draw(uint64_t random) {
   return weights_.find(multiply_high(random, total_fixed()));
 }
 
-// Continues with the first `count` tokens in own_logits_ and own_ids_. `keeps_max` says that the largest logit is
-// among them.
+// Continues with the first `count` tokens in own_logits_ and own_ids_. `keeps_max` says whether they include the
+// largest logit.
 void Candidates::adopt_own(size_t count, bool keeps_max) {
   assert(count > 0 && truncation_.values == nullptr);
   const bool kept_all = count == count_;

@@ -1,13 +1,13 @@
 // The tokens that the stages have not dropped, and their logits, in the order of token ids.
 //
 // At first the set is the caller's whole array, which is not copied. The first stage that changes logits or drops
-// tokens copies the set to the sampler's memory. A temperature is only recorded: until a stage changes logits, only the
-// weights take it into account. A truncation is recorded too, because a draw may follow. If many tokens remain, it is
-// faster to skip the others in the draw than to drop them.
+// tokens copies the set to the sampler's memory. A temperature is only recorded, and only the weights apply it, until a
+// stage changes logits. A truncation is recorded too, because a draw may follow: if many tokens remain, skipping the
+// others in the draw is faster than dropping them.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T). The largest weight is 1. Weights are
-// summed as fixed-point integers (to_fixed in kernels/math.h), so a sum does not depend on the order of its terms. NaN
-// counts as -infinity, whose weight is 0.
+// summed as fixed-point integers (to_fixed in kernels/math.h), so a sum does not depend on the order of its terms. A
+// logit of NaN counts as -infinity and has the weight 0.
 //
 // Some truncations keep a prefix of the sorted order. Ranking (ranking.h) finds the end of the prefix.
 #pragma once
@@ -52,8 +52,8 @@ class TokenWeights {
   // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity. The
   // logits must not change until the next clear() or compute().
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
-  // Restricts the sum and the draws to the tokens that a truncation keeps, whose weights do not change. Its values must
-  // not change until the next compute().
+  // Restricts the sum and the draws to the tokens that a truncation keeps. Their weights stay the same. The values of
+  // the truncation must not change until the next compute().
   void restrict_to(const Kernels& kernels, const Truncation& truncation);
   // Invalidates the weights.
   void clear() { logits_ = nullptr; }
@@ -66,7 +66,7 @@ class TokenWeights {
     return zero_unless(!(l >= max_), (max_ - l) * inverse_temperature_);
   }
   uint64_t total() const { return total_; }
-  // Returns the first index at which the running sum of weights exceeds `target`, which must be less than total().
+  // Returns the first index at which the running sum of weights exceeds `target`. Requires target < total().
   size_t find(uint64_t target) const;
   size_t positive_count() const;
 
@@ -118,11 +118,11 @@ class Candidates {
 
   // The members from here to draw() require max() > kMinusInfinity.
 
-  // Returns the weight of each token. They are valid until the set or the temperature changes.
+  // Returns the weight of each token. The weights are valid until the set or the temperature changes.
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // Returns the array of weights() for other uses. The next call of weights() computes the weights again.
+  // Returns the array of weights() as scratch memory. The next call of weights() computes the weights again.
   float* scratch_weights();
   // Returns -ln weight (see TokenWeights::gap). Requires that weights() is valid.
   float gap(size_t index) const { return weights_.gap(index); }
@@ -134,8 +134,8 @@ class Candidates {
   // Afterwards, only id() and log_probability() of this index and positive_weight_count() may be called.
   size_t draw(uint64_t random);
 
-  // Truncations. Each must leave at least one token. The first three record what they keep. Only max() and draw() may
-  // then be called before truncate() has dropped the other tokens.
+  // Truncations. Each must leave at least one token. The first three only record which tokens they keep. Until
+  // truncate() has dropped the other tokens, only max() and draw() may be called.
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
   void keep_from_weight(float floor);
@@ -145,8 +145,8 @@ class Candidates {
   void keep_from_logit(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
-  // Keeps those of `tokens` (ascending, distinct) that are in the set. Returns false, and keeps all tokens, if there
-  // are none.
+  // Keeps those of `tokens` (ascending, distinct) that are in the set. If there are none, keeps all tokens and returns
+  // false.
   bool keep_tokens(std::span<const int32_t> tokens);
 
   // Returns the ranking of the logits. It is valid until the logits or the set change.

@@ -17,7 +17,7 @@ inline bool has_zero_temperature(const SamplerParams& params) {
   return !(params.temperature > 0) && !(params.temperature_range > 0);
 }
 
-// Returns whether the most likely token is selected, because the temperature is 0 or the selection is greedy.
+// Returns whether the most likely token is always selected, because the temperature is 0 or the selection is greedy.
 inline bool is_greedy(const SamplerParams& params) {
   return has_zero_temperature(params) || params.selection == Selection::kGreedy;
 }

@@ -1,5 +1,5 @@
-// Bans that hold in any case, as a limit of the mask: allowed tokens, suppressed tokens, bad words. The stages of the
-// chain never see a token that they exclude.
+// The bans that always hold: allowed tokens, suppressed tokens and bad words. They limit the mask, so the stages of the
+// chain never see a banned token.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ bool has_hard_bans(const SamplerParams& params);
 void apply_hard_bans(const SamplerParams& params, const SamplerContext& context, const SampleInput& input,
                      uint64_t* words);
 
-// Returns whether the text ends with `tokens` without their last one.
+// Returns whether the text ends with all of `tokens` except their last one.
 bool completes(const TokenHistory& history, std::span<const int32_t> tokens);
 
 }  // namespace sotto

@@ -27,8 +27,8 @@ void for_each_power_chunk(const Kernels& kernels, std::span<const float> logits,
 }
 
 // The log softmax of a row of logits: ln p = l - max - ln sum exp(l - max), summed up in double precision. NaN counts
-// as -infinity. If the largest logit is +infinity, the tokens that have it are equally likely; if it is -infinity, all
-// tokens are.
+// as -infinity. Tokens with a logit of +infinity share the whole probability equally. If all logits are -infinity, all
+// tokens are equally likely.
 class LogProbabilities {
  public:
   LogProbabilities(const Kernels& kernels, std::span<const float> logits);
@@ -45,7 +45,7 @@ class LogProbabilities {
   float max_logit() const { return static_cast<float>(max_); }
   double sum() const { return sum_; }  // sum of exp(l - max), or the number of equally likely tokens
 
-  // Finds the most likely tokens, most likely first, and the lowest id first among equals. Returns their number.
+  // Finds the most likely tokens, most likely first. The lowest id comes first among equals. Returns their number.
   size_t find_likeliest(std::span<Alternative> alternatives) const;
 
  private:

@@ -1,6 +1,6 @@
-// Statistics of the history for the stages against repetition: the tokens in reverse order, the earlier occurrences of
-// the last tokens, and the weights of the penalty window. Each is computed at most once per token, on demand. Also
-// measures how repetitive a text is.
+// Statistics of the history for the stages that reduce repetition: the tokens in reverse order, the earlier occurrences
+// of the newest tokens, and the weights of the penalty window. Each is computed on demand, at most once per sampled
+// token. Also measures how repetitive a text is.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ class TokenTable {
  public:
   // Takes memory for `capacity` distinct tokens.
   void layout(Arena& arena, size_t capacity);
-  // Empties the table. The time is proportional to `count`, the maximum number of tokens that it will hold.
+  // Empties the table for up to `count` tokens, in time proportional to `count`.
   void clear(size_t count);
   // Returns the entry of a token. A new entry is all zeros.
   PastToken& at(int32_t token);
@@ -54,7 +54,7 @@ class PastTokens {
   // Returns the number of tokens in a window of the newest `window` tokens. It is less than `window` if the history is
   // shorter, the window exceeds the capacity, or the prompt does not count.
   size_t reach(size_t window) const;
-  // Returns how many of the tokens were generated, which are the newest ones.
+  // Returns the number of generated tokens. They are the newest ones.
   size_t generated_count() const { return generated_count_; }
   const TokenHistory& history() const { return history_; }
 
@@ -64,8 +64,8 @@ class PastTokens {
   std::span<const int32_t> in_order();
 
   // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
-  // common prefix of reversed() and reversed() without its first k tokens: how many tokens before the newest k equal
-  // the newest ones. Element 0 has no meaning.
+  // common prefix of reversed() and reversed().subspan(k). This is the number of tokens before the k newest ones that
+  // repeat the end of the text. Element 0 has no meaning.
   std::span<const uint32_t> repeats();
 
   // Returns the distinct tokens of the penalty window with their weights. With a slope s > 0, a token of age a in a

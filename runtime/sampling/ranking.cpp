@@ -14,15 +14,15 @@ namespace {
 
 constexpr size_t kStep = 1024;  // number of tokens for one call of a vectorized operation
 
-// The largest number of tokens from which select() chooses while another pass over the logits could make them fewer.
+// If more tokens than this are left, another pass over the logits reduces their number before select() runs.
 constexpr size_t kMaxSelected = 8192;
 
 constexpr size_t kMinEstimated = 4096;  // minimum number of logits for an estimate of the border
 constexpr size_t kSampleSize = kMinEstimated / 2;
 
-// Estimates an interval of logits that contains the border: the logit at which the weights, summed from the largest
-// logit down, reach `target`. If `weights` is null, every weight is 1. `total` is the sum of all weights. `target` and
-// `total` are in fixed point. The result may be wrong. Its floor is -infinity if nothing can be estimated.
+// Estimates an interval of logits that contains the border. The border is the logit at which the weights, summed from
+// the largest logit down, reach `target`. If `weights` is null, every weight is 1. `total` is the sum of all weights.
+// `target` and `total` are in fixed point. The result may be wrong. Its floor is -infinity if nothing can be estimated.
 //
 // An evenly spaced sample gives the estimate. The interval extends three standard deviations to either side of it. The
 // code compares variances, because deviations would cost a square root per bucket.
@@ -178,8 +178,8 @@ std::span<uint64_t> Ranking::keys_from(float floor) {
   return {scratch_.keys, count_};
 }
 
-// Returns the border's key if the border has this logit. Otherwise removes this logit, and all logits on the other side
-// of it, from the range that contains the border, and returns kNoKey.
+// Returns the key of the border if the border has this logit. Otherwise returns kNoKey, and reduces the range to the
+// logits on the border's side of this logit.
 uint64_t Ranking::find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range) {
   if (!(logit > kMinusInfinity && logit < std::numeric_limits<float>::infinity())) return kNoKey;
   const CollectedSum equal = sum_and_collect({logit, next_above(logit)}, weights);

@@ -1,10 +1,10 @@
 // Finds tokens by their rank in the sorted order of logits, without sorting.
 //
 // The sorted order is descending logit, then ascending index. sort_key() encodes it as an integer. A truncation needs
-// the key at which a sum over the sorted order reaches a target, the border. Ranking::find_prefix() and key_of_rank()
-// find the border in three steps. A sample gives an interval of logits that probably contains it. One vectorized pass
-// sums the weights above the interval. A weighted selection (select_by_sum) finds the border among the few tokens in
-// the interval.
+// the border: the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and key_of_rank()
+// find the border in three steps. First, a sample gives an interval of logits that probably contains the border. Then
+// one vectorized pass sums the weights above the interval. Last, a weighted selection (select_by_sum) finds the border
+// among the few tokens in the interval.
 //
 // Example: the logits 1, 3, 2, 3 have the sorted order 1, 3, 2, 0 (indices). The sums of their probabilities in this
 // order are 0.40, 0.80, 0.95 and 1. With top_p = 0.75, two tokens remain, and the border is the key of index 3. Only
@@ -38,7 +38,7 @@ inline uint64_t sort_key(float logit, size_t index) {
   return uint64_t{descending} << 32 | static_cast<uint32_t>(index);
 }
 
-// Returns the index of a token among the candidates from its key.
+// Returns the index of a token among the candidates, given its key.
 inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
 
 // The smallest and the largest of several keys.
@@ -103,7 +103,7 @@ uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t targe
   return kNoKey;
 }
 
-// The logits l with floor <= l < ceiling, or all from `floor` on if the ceiling is kNoCeiling.
+// The logits l with floor <= l < ceiling, or all l >= floor if the ceiling is kNoCeiling.
 struct LogitRange {
   float floor;
   float ceiling;
@@ -120,7 +120,7 @@ class Ranking {
 
   // Sets the logits. They must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
-  // Sets the logits that remain after a truncation, which must have kept the largest one.
+  // Sets the logits that remain after a truncation. They must include the largest one.
   void truncate(std::span<const float> logits);
 
   float max();
@@ -128,9 +128,8 @@ class Ranking {
   size_t argmax() const;
   // Returns the key of the token with rank `rank` in the sorted order, from 1 to logits.size().
   uint64_t key_of_rank(size_t rank);
-  // Finds the shortest prefix of the sorted order whose weights sum to at least `target`, and returns the key of its
-  // last token. `weights` must increase with the logits, `total` is their sum in fixed point, and `target` is from 1 to
-  // `total`.
+  // Returns the key of the last token of the shortest prefix whose weights sum to at least `target`. `weights` must not
+  // decrease as the logits increase. `total` is their sum in fixed point, and `target` is from 1 to `total`.
   uint64_t find_prefix(const float* weights, uint64_t total, uint64_t target);
   // Returns a lower bound of the k-th largest logit: the k-th largest of the maxima of all blocks, or -infinity if
   // there are fewer blocks.
@@ -150,8 +149,8 @@ class Ranking {
   uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
   uint64_t find_among_equals(float logit, const float* weights, uint64_t target, LogitRange* range);
   uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
-  // Returns memory for indices, in the upper half of scratch_.keys. keys_of_indices() replaces them by keys from the
-  // first to the last.
+  // Returns memory for indices, in the upper half of scratch_.keys. keys_of_indices() replaces the indices by keys, in
+  // order from the first.
   int32_t* indices() { return reinterpret_cast<int32_t*>(scratch_.words) + capacity_; }
 
   const Kernels* kernels_ = nullptr;

@@ -9,8 +9,8 @@
 
 namespace sotto {
 
-// A view of the newest tokens of a stream, oldest first, in at most three pieces: two of a ring buffer, and one of a
-// sequence that continues the stream in a search.
+// A view of the newest tokens of a stream, oldest first. It has at most three pieces: two of the stream's ring buffer,
+// and one of a sequence that continues the stream in a search.
 class TokenHistory {
  public:
   TokenHistory() = default;
@@ -19,7 +19,7 @@ class TokenHistory {
 
   size_t size() const { return pieces_[0].size() + pieces_[1].size() + pieces_[2].size(); }
 
-  // Returns the token `back` places before the newest one. Requires back < size().
+  // Returns the token that precedes the newest one by `back` tokens. Requires back < size().
   int32_t from_end(size_t back) const {
     assert(back < size());
     size_t piece = 2;
@@ -48,8 +48,7 @@ class TokenHistory {
 // The input of one sampling step, apart from the logits.
 struct SampleInput {
   TokenHistory history;  // the prompt and the sequence so far, or their newest tokens
-  // Number of tokens in the sequence. It selects the random number of the draw, so a session that was rolled back draws
-  // the same numbers again.
+  // Number of tokens in the sequence, which is the index of the draw. It selects the random number.
   uint64_t draw = 0;
   uint32_t sequence = 0;         // number of the sequence in a search; 0 for the session's own
   uint32_t rejected_count = 0;   // number of tokens that were rejected at this place

@@ -25,16 +25,16 @@ namespace sotto {
 // A token that was drawn.
 struct SampledToken {
   int32_t token;
-  // ln p under the distribution that the token was selected from. NaN unless SamplerParams::log_probabilities is set.
-  // For greedy selection this is the distribution after the stages that reweigh.
+  // ln p under the distribution that the token was selected from, or NaN unless SamplerParams::log_probabilities is
+  // set. A greedy selection uses the distribution of reweigh().
   float sampled_log_probability;
-  // Number of tokens of that distribution that could be drawn, or 0 unless SamplerParams::statistics is set. It is 1
+  // Number of tokens that could be drawn from that distribution, or 0 unless SamplerParams::statistics is set. It is 1
   // for greedy selection.
   uint32_t kept_count;
 };
 
-// Selects tokens with the parameters of the last set_params(). The mask must allow at least one token, and the selected
-// token is always one that it allows.
+// Selects tokens with the parameters of the last set_params(). The mask must allow at least one token. The selected
+// token is always an allowed one.
 //
 // Allowed tokens, suppressed tokens and bad words limit the mask (constrain), so they always hold. If the stages ban
 // every token that the mask allows, the stages that ban are skipped.
@@ -55,25 +55,25 @@ class Sampler {
 
   SamplerState initial_state() const;
 
-  // Removes the tokens from the mask that the parameters exclude whatever the order of the chain: all but the allowed
-  // tokens, suppressed tokens and bad words. Returns whether any token is left. The result may be in the sampler's
-  // memory. sample(), reweigh() and apply() require a mask that has passed this.
+  // Applies the hard bans to the mask: it keeps only the allowed tokens, without suppressed tokens and bad words.
+  // Returns whether any token is left. The result may be in the sampler's memory. sample(), reweigh(), apply() and
+  // drawable() require a mask from this function.
   bool constrain(const SampleInput& input, TokenMask* mask);
-  // Moves the mask to memory of the sampler and returns its words, for the caller to change.
+  // Copies the mask to the sampler's memory and returns its words. The caller may change them.
   uint64_t* copy_mask(TokenMask* mask);
 
   // Selects a token. `logits` has one element per token of the vocabulary and is not changed.
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       SamplerState* state);
 
-  // Returns the candidates after the stages that change logits because of the text: bans, biases, forcing, penalties,
-  // and the bias of the watermark, but not temperature, smoothing and truncation.
+  // Returns the candidates after bans, biases, forcing, penalties and the bias of the watermark. These stages change
+  // logits because of the text. Temperature, smoothing and truncations are not applied.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Returns the candidates after all stages, before the selection. If the selection is greedy, only the most likely one
   // remains.
   Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                     const SamplerState& state);
-  // Returns the candidates that sample() draws from: those of apply() after what Mirostat or adaptive-p changes.
+  // Returns the candidates that sample() draws from: those of apply(), changed by Mirostat or adaptive-p.
   Candidates& drawable(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                        const SamplerState& state);
   // Returns the state that follows `state` after the caller has selected `tokens` from the results of apply().
@@ -127,8 +127,8 @@ class StandaloneSampler {
   SamplerState state_;
 };
 
-// Writes the probability of each candidate. If all logits are -infinity, the first candidate would be selected, so its
-// probability is 1.
+// Writes the probability of each candidate. If all logits are -infinity, the first candidate has probability 1, because
+// it would be selected.
 void write_probabilities(Candidates& candidates, float* probabilities);
 
 }  // namespace sotto

@@ -15,14 +15,14 @@ namespace sotto {
 // overflow.
 size_t list_size(const SamplerParams& params);
 
-// Memory for two copies of the parameters' lists: those in use, and those of the parameters that are being set.
+// Memory for two copies of the parameters' lists. One is in use, and the other receives the lists of new parameters.
 class ListMemory {
  public:
   // Takes memory for two sets of lists of `list_bytes` bytes.
   void layout(Arena& arena, size_t list_bytes);
 
-  // Makes the lists of `params` point to copies. The lists in use stay intact: they may be the source of the new ones,
-  // and the new ones may be rejected.
+  // Makes the lists of `params` point to copies. The lists in use stay intact, because they may be the source of the
+  // new ones, and because the new ones may be rejected.
   Status copy(SamplerParams* params, Error* error);
   // Puts the copies into use: the next copy() may overwrite the previous lists.
   void keep_copied() { current_ = 1 - current_; }

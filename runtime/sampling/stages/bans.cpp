@@ -33,8 +33,8 @@ void resolve_infinities(std::span<float> logits) {
 
 namespace stages {
 
-// Lets the callbacks change the logits of the whole vocabulary. Tokens that are not candidates have -infinity and stay
-// out.
+// Lets the callbacks change the logits of the whole vocabulary. Tokens that are not candidates have -infinity, and
+// remain excluded.
 void logits_callback(Candidates& candidates, const StageInput& input) {
   const auto call = [&](float* logits, size_t count) {
     const SamplerParams& p = input.params;

@@ -28,9 +28,10 @@ void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> t
   }
 }
 
-// DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp. A token that
-// would continue a repetition is penalized: it follows an earlier occurrence of the n newest tokens, none of which is a
-// breaker. For the largest such n >= allowed_length, its logit is reduced by multiplier * base^(n - allowed_length).
+// DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp. A token is
+// penalized if it would continue a repetition: the n newest tokens also occur earlier, and there the token follows
+// them. None of the n tokens may be a breaker. The stage takes the largest such n >= allowed_length and reduces the
+// logit by multiplier * base^(n - allowed_length).
 void stages::dry(Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
   const size_t reach = input.past.reach(p.dry_window);

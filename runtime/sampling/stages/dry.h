@@ -1,4 +1,4 @@
-// The tokens that DRY neither penalizes nor matches across. The stage itself is in dry.cpp.
+// The sequence breakers of DRY: tokens that it neither penalizes nor matches across. The stage itself is in dry.cpp.
 #pragma once
 
 #include <cstddef>

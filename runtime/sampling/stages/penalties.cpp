@@ -9,7 +9,8 @@ std::span<const PastToken> penalty_window(const StageInput& input) {
   return input.past.weigh(input.params.repetition_window, input.params.penalty_slope);
 }
 
-// Returns the repetition penalty. The repetition guard moves it towards guard_penalty, the more repetitive the text is.
+// Returns the repetition penalty. The more repetitive the text is, the closer the repetition guard moves it to
+// guard_penalty.
 float guarded_penalty(const StageInput& input) {
   const SamplerParams& p = input.params;
   if (p.guard_window == 0 || !(p.guard_penalty > p.repetition_penalty)) return p.repetition_penalty;

@@ -17,8 +17,9 @@ namespace {
 
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-// The stream of random numbers for a draw after a rejection. If the draw reused the random number that selected the
-// rejected token, the remaining tokens would not be drawn in proportion to their probabilities.
+// Selects the stream of random numbers for a draw after a rejection. The draw must not reuse the random number that
+// selected the rejected token, because the remaining tokens would then not be drawn in proportion to their
+// probabilities.
 constexpr uint32_t kRejectionSequence = 0x80000000;
 
 // Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.

@@ -25,7 +25,7 @@ void apply_selection(Candidates& candidates, const StageInput& input);
 // Returns whether select() is a plain multinomial draw.
 bool is_plain_draw(const SamplerParams& params);
 
-// Returns the most likely token, and the lowest id among equals.
+// Returns the index of the most likely token, and the lowest id among equals.
 size_t select_greedy(Candidates& candidates);
 
 // The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u). The uniform number u is a function of
@@ -33,9 +33,9 @@ size_t select_greedy(Candidates& candidates);
 // id.
 size_t select_gumbel(Candidates& candidates, uint64_t seed);
 
-// Draws in proportion to probability, by inversion: returns the first token, in the order of ids, at which the sum of
-// weights exceeds random / 2^64 of the total. A token with less than 2^-41 of the largest probability is never drawn.
-// If every logit is -infinity, returns the lowest id.
+// Draws in proportion to probability, by inversion: returns the first token, in the order of ids, at which the running
+// sum of weights exceeds random / 2^64 of the total. A token with less than 2^-41 of the largest probability is never
+// drawn. If every logit is -infinity, returns the lowest id.
 size_t select_multinomial(Candidates& candidates, uint64_t random);
 
 // Mirostat (Basu et al. 2021) truncates the distribution at a threshold mu, and adapts mu so that the surprise of the
@@ -53,8 +53,8 @@ void truncate_mirostat_v2(Candidates& candidates, float mu);
 // Returns mu - eta (S - tau), where S is the surprise of the selected token in the truncated distribution.
 float next_mu(Candidates& candidates, size_t picked, const SamplerParams& params, float mu);
 
-// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. It moves the goal so
-// that the mean probability of the selected tokens stays at the target.
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. The goal moves, so
+// that the mean probability of the selected tokens stays near the target.
 struct AdaptiveP {
   float target;
   float decay;

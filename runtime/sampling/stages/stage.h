@@ -1,5 +1,5 @@
-// The stages of the chain. Each is a function that changes logits or drops tokens, as its parameters in
-// `StageInput::params` say. It runs only if these parameters turn it on.
+// The stages of the chain. A stage is a function that changes logits or drops tokens. Its parameters are in
+// `StageInput::params`, and it runs only if they turn it on.
 #pragma once
 
 #include <cstddef>

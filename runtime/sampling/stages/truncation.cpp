@@ -195,8 +195,8 @@ void top_h(Candidates& candidates, const StageInput& input) {
   candidates.keep_if([&](size_t i) { return sort_key(candidates.logit(i), i) < border; });
 }
 
-// Locally typical sampling (Meister et al. 2023): keeps the tokens whose -ln p is closest to H, as many as are needed
-// to reach the probability typical_p. `min_keep` counts in this order.
+// Locally typical sampling (Meister et al. 2023): orders the tokens by |-ln p - H| and keeps the shortest prefix with a
+// probability of at least typical_p. `min_keep` counts in this order.
 void typical(Candidates& candidates, const StageInput& input) {
   const size_t min_keep = input.params.min_keep;
   if (is_empty(candidates) || min_keep >= candidates.count()) return;

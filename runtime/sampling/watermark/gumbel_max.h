@@ -1,6 +1,6 @@
 // The Gumbel-max trick (Gumbel 1954; Maddison et al. 2014, "A* sampling"), in its form with exponential clocks. If u is
-// uniform, -ln(u) / p is exponentially distributed with rate p, and the token whose clock rings first is a draw from p.
-// The maximum form, argmax ln p - ln(-ln u), and the form argmax u^(1/p) put the tokens in the same order.
+// uniform, the arrival time -ln(u) / p is exponentially distributed with rate p. The token with the smallest arrival
+// time is then a draw from p. The forms argmax ln p - ln(-ln u) and argmax u^(1/p) select the same token.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace sotto {
 
-// Returns the index with the smallest arrival(index, earliest), the lowest one among equals. `earliest` is the smallest
-// arrival so far. A function that finds its arrival to be no earlier may return any number of at least `earliest`.
+// Returns the index with the smallest arrival(index, earliest), and the lowest index among equals. `earliest` is the
+// smallest arrival so far. If its arrival is not earlier, the function may return any number >= earliest.
 template <typename Arrival>
 size_t find_first_arrival(size_t count, Arrival arrival) {
   size_t winner = 0;

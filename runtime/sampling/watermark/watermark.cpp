@@ -160,7 +160,7 @@ class Tournament {
       if (before + part(g) > target) return draw_of(g, (target - before) / factor(g));
       before += part(g);
     }
-    // Rounding kept the sum from exceeding the target.
+    // Because of rounding, the sum has not exceeded the target.
     return draw_of(likely, std::numeric_limits<double>::infinity());
   }
 

@@ -1,5 +1,5 @@
-// Watermarks mark text so that someone who knows the key can distinguish it from other text (README.md of this
-// directory). The hashes below are a specification, so that a detector can be written elsewhere.
+// Watermarks mark generated text. Whoever knows the key can distinguish it from other text (README.md of this
+// directory). The hashes below are a specification, so that other programs can detect the watermarks.
 //
 // philox(a, b, c, d; key) is Philox4x32-10 of that counter, with the low half of the key first. mix(s, i) is split_mix:
 // output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
@@ -104,15 +104,15 @@ inline bool replaces_selection(WatermarkScheme scheme) {
   return scheme == WatermarkScheme::kTournament || scheme == WatermarkScheme::kGumbel;
 }
 
-// Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is none: the
-// history is too short, or the same context has already preceded a generated token. The same seed would select the same
-// token again (repeated context masking, Dathathri et al. 2024).
+// Writes the seed for the next token of a scheme that replaces the selection. Returns false if the history is too
+// short, or if the same context has already preceded a generated token: the same seed would select the same token again
+// (repeated context masking, Dathathri et al. 2024).
 bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* seed);
 
 // Tournament sampling (Dathathri et al. 2024, "Scalable watermarking for identifying large language model outputs")
-// with two tokens per match. Returns the index of the token that wins `layers` rounds if the whole distribution takes
-// part: each round replaces p by p (1 + g - q), where q is the probability of g = 1. `random` selects from the p after
-// the last round.
+// with two tokens per match. Returns the index of the token that wins a tournament of `layers` rounds among the whole
+// distribution. Each round replaces p by p (1 + g - q), where q is the probability of g = 1. `random` selects from the
+// p after the last round.
 size_t select_tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers,
                          uint64_t random);
 

@@ -25,9 +25,10 @@ struct WatermarkResult {
 
 inline constexpr double kMarkedAbove = 3;  // text with a larger z counts as marked
 
-// Scores each token that has a whole context before it in the text. Repetitions are not independent evidence, so each
-// counts once. For kLeftHash, a repetition is the same context with the same token; for kSelfHash, the same token with
-// the same deciding token; for kTournament and kGumbel, the same context, because only its first occurrence was marked.
+// Scores each token that has a whole context before it in the text. Repetitions are not independent evidence, so only
+// the first occurrence counts. For kLeftHash, a repetition has the same context and the same token. For kSelfHash, it
+// has the same token and the same deciding token. For kTournament and kGumbel, it has the same context, because only
+// the first occurrence of a context was marked.
 //
 // z is the distance of the score from its mean in unmarked text, in standard deviations. For kGumbel, the score is a
 // sum of -ln(1 - r), which has a gamma distribution; z comes from the cube-root transformation of Wilson and Hilferty
