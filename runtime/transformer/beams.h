@@ -30,12 +30,11 @@ class BeamSlots {
  public:
   // Reserves memory for at most `sequence_count` live sequences with at most `sequence_tokens` tokens each.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens);
-  // Ends all sequences. Slots are numbered from `first_slot` on, and new sequences follow a token that attends to
-  // `window`.
+  // Ends all sequences. Slots are numbered from `first_slot`. New sequences follow a token with the window `window`.
   void begin(uint32_t first_slot, const SlotWindow& window);
 
-  // Assigns slots to at most sequence_count steps. The steps become the live sequences with commit(), and are dropped
-  // by roll_back().
+  // Assigns slots to at most sequence_count steps. commit() makes the steps the live sequences, and roll_back() drops
+  // them.
   void grow(std::span<const BeamStep> steps);
   void commit();
   void roll_back();
@@ -46,8 +45,8 @@ class BeamSlots {
   uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }
   uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }
 
-  // Results of the last grow() for a step: the number of tokens before the new one, and the slots that the new one
-  // attends to, of which the last is its own. The window is valid until the next grow().
+  // Results of the last grow() for a step: the number of tokens before the new token, and the window of the new token,
+  // which ends with its own slot. The window is valid until the next grow().
   uint32_t grown_depth(size_t step) const { return grown_[step].depth - 1; }
   std::span<const SlotSpan> grown_window(size_t step);
 
@@ -83,12 +82,12 @@ class Beams {
   // `sequence` must outlive this object.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens, KvSequence* sequence);
 
-  // Ends all beams. Afterwards logits(0) are the logits after the last token of the stream, and `*capacity` is the
+  // Ends all beams. Afterwards logits(0) are the logits after the last token of the stream. Sets `*capacity` to the
   // number of tokens that a beam can have before the model's positions are exhausted. The stream must not be empty.
   Status begin(const Cancellation& cancellation, uint32_t* capacity);
 
-  // Evaluates 1 to sequence_count steps in one batch. The steps become the live beams, and logits(i), which the caller
-  // may overwrite, are the logits after step i. On failure the old beams stay live but lose their logits. The logits of
+  // Evaluates 1 to sequence_count steps in one batch. The steps become the live beams. logits(i) are the logits after
+  // step i, and the caller may overwrite them. On failure the old beams stay live but lose their logits. The logits of
   // the stream are lost in either case.
   Status grow(std::span<const BeamStep> steps, const Cancellation& cancellation);
   std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
@@ -96,8 +95,8 @@ class Beams {
   // Keeps one beam, which becomes beam 0, and ends all others. The indices of logits() do not change.
   void keep(uint32_t beam) { slots_.keep(beam); }
 
-  // Returns the largest cosine similarity between the final hidden state of step i of the last grow() and the final
-  // hidden states of the earlier tokens that it attends to. Requires kFeatureHiddenHistory.
+  // Compares the final hidden state of a step of the last grow() with those of the earlier tokens in its window, and
+  // returns the largest cosine similarity. Requires kFeatureHiddenHistory.
   float similarity(uint32_t step) const;
 
  private:

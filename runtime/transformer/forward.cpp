@@ -90,8 +90,8 @@ void Forward::evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool)
   }
 }
 
-// Computes the logits of each row in its own stream's memory. To read the weights of the head once for all rows, the
-// logits are computed in parts, for all rows each.
+// Computes the logits of each row in its own stream's memory. Computes one part of the vocabulary at a time for all
+// rows, so that the weights of the head are read once.
 void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& head = model_->head();
@@ -260,8 +260,8 @@ void Forward::attend(uint32_t layer, const TokenBatch& batch) {
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
     if (block > 1) return attend_in_blocks(layer, h, batch, block);
-    // Stores and attends one row after the other, because the key of a row may overwrite a slot that the row before it
-    // still attends to.
+    // The rows are processed one after the other, because the key of a row may overwrite a slot that the previous row
+    // attends to.
     for (size_t row = 0; row < batch.row_count(); ++row) {
       store_row(layer, h, batch, row);
       attend_row(layer, h, batch, row);

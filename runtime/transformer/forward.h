@@ -1,7 +1,7 @@
 // The forward pass of GPT-2 (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners") over a batch
 // of rows: consecutive tokens of a stream, tokens of beams, or one token of each of several streams.
 //
-// Weights are int8 or int4, activations are quantized to int8 per row before each linear layer, and the residual stream
+// Weights are int8 or int4. Activations are quantized to int8 per row before each linear layer. The residual stream
 // stays in float. Forward::evaluate_layer() in forward.cpp reads like the equations of the paper.
 #pragma once
 
@@ -32,18 +32,18 @@ class Forward;
 
 // A token to evaluate.
 struct TokenRow {
-  Forward* forward = nullptr;  // of the stream that the token belongs to; keeps its keys, values and states
+  Forward* forward = nullptr;  // of the token's stream; keeps the token's keys, values and states
   int32_t token = 0;
   uint32_t position = 0;
-  // The slots that a token of a beam attends to, of which the last is its own. Empty for the other tokens, because
-  // their position determines their slots.
+  // The slots that a token of a beam attends to; the last one is its own. Empty for all other tokens, because their
+  // position determines their slots.
   std::span<const SlotSpan> window = {};
 
   // Returns the slot for the keys and values of the token.
   uint32_t slot() const;
 };
 
-// The rows of one evaluation: consecutive tokens of one stream, which need no memory per row, or any other rows.
+// The rows of one evaluation: either consecutive tokens of one stream, or an array of rows.
 struct TokenBatch {
   std::span<const int32_t> tokens = {};  // at the positions first_position, first_position + 1, ...
   uint32_t first_position = 0;
@@ -62,13 +62,13 @@ class Forward {
 
   // Evaluates a batch of at most row_capacity() rows and stores their keys and values. Computes no logits.
   //
-  // If a cancellation is requested, evaluation stops between two layers with kStopCancelled, and nothing has changed.
-  // Once the slot of an older token has been overwritten, evaluation is no longer cancelled.
+  // A cancellation stops the evaluation between two layers, with kStopCancelled. Nothing has changed then. Once the
+  // slot of an older token has been overwritten, the evaluation can no longer be cancelled.
   Status evaluate(const TokenBatch& batch, const Cancellation& cancellation);
 
-  // Evaluates one row of each of at most row_capacity() streams of the same model. Each weight is read once for all
-  // rows. The memory of this forward pass is used, and rows[0] must be its own. Afterwards, every forward pass is in
-  // the state that evaluating its row and computing the logits leads to. `pool` may be null.
+  // Evaluates one row of each of several streams of the same model, at most row_capacity(). Each weight is read once
+  // for all rows. The activations are stored in this forward pass, which must be that of rows[0]. Afterwards, every
+  // forward pass is in the same state as if it had evaluated its row alone and computed the logits. `pool` may be null.
   void evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool);
   size_t row_capacity() const { return row_capacity_; }
 
@@ -78,18 +78,18 @@ class Forward {
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
-  // Computes only the logits of a row that `mask` allows. The others in logits(0) are undefined. Takes much less time
-  // than computing all logits if should_restrict_logits(mask).
+  // Computes only those logits of a row that `mask` allows. The others in logits(0) are undefined. If
+  // should_restrict_logits(mask) is true, this is much faster than computing all logits.
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool should_restrict_logits(const TokenMask& mask) const;
 
-  // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding), valid until the next
-  // call.
+  // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding). They are valid until
+  // the next call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
   // Applies the final norm and the head to the hidden state of a row before each of `layers`. The logits of layers[i]
-  // are premature_logits(i); logits() do not change. `layers` are at most premature_layer_count() indices below
-  // layer_count. The row must be one of the last draft_tokens + 1 rows of the last batch. Requires kFeatureDola.
+  // are premature_logits(i), and logits() do not change. `layers` contains at most premature_layer_count() indices of
+  // layers. The row must be one of the last draft_tokens + 1 rows of the last batch. Requires kFeatureDola.
   void compute_premature_logits(size_t row, std::span<const uint32_t> layers);
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 

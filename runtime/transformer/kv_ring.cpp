@@ -12,11 +12,10 @@
 namespace sotto {
 namespace {
 
-// Number of slots that are prefetched ahead of the one being filled, because a prefill fills them next.
+// A prefill fills the slots in order, so this number of slots after the current one is prefetched.
 constexpr size_t kSlotsAhead = 3;
 
-// Returns a dot product, summed in 16 lanes that are folded in halves, as kernels/kernels.h specifies, so that the bits
-// are the same everywhere.
+// Returns a dot product with the same bits on every platform. The sum has 16 lanes, as kernels/kernels.h specifies.
 float dot(const float* a, const float* b, size_t n) {
   float lanes[kLanes] = {};
   size_t i = 0;

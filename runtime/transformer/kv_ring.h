@@ -2,7 +2,7 @@
 // fixed number of slots.
 //
 // A token's position alone determines its slot and the slots that it attends to. The ring therefore has no other state,
-// and removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten: they are the
+// and removing tokens from the end takes no work. The first `sink_count` slots are never overwritten: they are the
 // attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). The slots after the
 // ring hold the tokens of beams; beams.h assigns them.
 //
@@ -57,8 +57,8 @@ class KvRing {
   void attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
               const float* query, float* scores, float* output) const;
 
-  // Like attend(), but for rows at the positions first_position, first_position + 1, ..., all less than slot_count.
-  // `rows` describes the queries, scores and outputs by number and stride.
+  // Like attend(), but for consecutive rows from first_position on. All positions must be less than slot_count. `rows`
+  // contains the number of rows, the queries, the scores and the outputs.
   void attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                    AttentionRowsArgs rows) const;
 
@@ -88,8 +88,8 @@ class HiddenHistory {
   // Stores x (width floats), normalized to length 1. A zero vector is stored as it is.
   void store(uint32_t slot, const float* x);
 
-  // Returns the largest cosine similarity between the state of `slot` and the states of the other slots of `window`, or
-  // 0 if there are none.
+  // Compares the state of `slot` with the states of the other slots of `window`, and returns the largest cosine
+  // similarity. Returns 0 if there are no other slots.
   float max_similarity(uint32_t slot, std::span<const SlotSpan> window) const;
 
  private:

@@ -172,8 +172,8 @@ void KvSequence::compute_row_logits(size_t first_row, size_t count) {
   if (first_row + 1 == batch_row_count_) logits_ = forward_.logits(0);
 }
 
-// Returns 0 once slots have been overwritten, because a draft would take a slot that tokens of the stream still attend
-// to.
+// Returns 0 once slots have been overwritten, because tokens of the stream still attend to the slots that drafts would
+// take.
 size_t KvSequence::draft_capacity() const {
   if (reanchor_due_ || position_ + 1 >= params_.context_tokens) return 0;
   return std::min(params_.draft_tokens, params_.context_tokens - position_ - 1);
@@ -251,7 +251,7 @@ bool KvSequence::can_rewind(uint64_t count) const {
   if (count > token_count_ || count < embedded_count_) return false;
   if (count == token_count_) return true;
   const uint64_t dropped = token_count_ - count;
-  // The keys and values from before the last re-anchoring are gone. A token that overwrote a slot also removed it from
+  // The keys and values from before the last re-anchoring are gone. A slot that has been overwritten is missing from
   // the windows of all earlier tokens.
   if (reanchor_due_ || count < anchor_) return false;
   return position_ <= params_.context_tokens || dropped == 1;

@@ -1,13 +1,13 @@
 // The evaluated tokens of one stream, with their keys and values.
 //
 // A KvSequence evaluates tokens in batches and stores their keys and values in the KV ring. When the ring is full, one
-// of three rules applies: stop, overwrite the oldest slots, or shift. Overwriting works until the model's positions are
-// exhausted. Then, or with shifting as soon as the ring is full, the sequence is re-anchored: the sinks and the newest
-// tokens are evaluated again from position 0.
+// of three rules applies: stop, overwrite the oldest slots, or shift. Re-anchoring makes space by evaluating the sinks
+// and the newest tokens again from position 0. A shift re-anchors as soon as the ring is full. With overwriting, the
+// sequence is re-anchored when the model's positions are exhausted.
 //
 // A KvSequence also evaluates drafts, which are tokens that may follow the last one. The result of a row does not
-// depend on the other rows of its batch, so the row of a correct draft is final. The rows of a wrong draft occupy slots
-// after the end of the stream, which nothing reads and later tokens overwrite.
+// depend on the other rows of its batch, so the row of a correct draft is final. The row of a wrong draft occupies a
+// slot after the end of the stream. Nothing reads this slot until a later token overwrites it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace sotto {
 
-// Number of tokens that re-anchoring evaluated again, and the time that it took.
+// The number of tokens that re-anchoring has evaluated again, and the time spent on it.
 struct ReanchorTimings {
   uint64_t tokens = 0;
   uint64_t ns = 0;
@@ -37,23 +37,23 @@ class KvSequence {
   void clear();
 
   // Evaluates tokens and appends them to the stream. Afterwards logits() are the logits after the last token; if
-  // `want_logits` is false, they may be undefined. With a single token, `drafts` may follow, which are evaluated in the
-  // same batch. Appending exactly these tokens next, one at a time, evaluates nothing.
+  // `want_logits` is false, they may be undefined. A single token may be followed by `drafts`, which are evaluated in
+  // the same batch. Appending these drafts later, one at a time and in order, evaluates nothing.
   //
   // With Overflow::kStop, returns kStopContextFull if not all tokens fit, and nothing has changed. After
   // kStopCancelled, token_count() includes the tokens that were evaluated.
   Status append(std::span<const int32_t> tokens, const Cancellation& cancellation, std::span<const int32_t> drafts = {},
                 bool want_logits = true);
 
-  // Returns whether append_each() may append a token to this sequence: it fits, has not been evaluated as a draft, and
-  // needs no re-anchoring.
+  // Returns whether append_each() may append a token to this sequence. The token must fit without re-anchoring, and
+  // must not have been evaluated as a draft.
   bool can_append_with_others(int32_t token) const {
     return fits(1) && !is_drafted(token) && !reanchor_due_ && position_ < position_limit_;
   }
   // Maximum number of sequences that append_each() extends at once, together with row_capacity() of the first one.
   static constexpr size_t kMaxSequences = 64;
-  // Appends one token to each of several sequences of the same model, evaluated in one batch with the memory of the
-  // first sequence, as append() would. `pool` may be null.
+  // Appends one token to each of several sequences of the same model, with the same result as append(). The tokens are
+  // evaluated in one batch, in the memory of the first sequence. `pool` may be null.
   struct Appended {
     KvSequence* sequence = nullptr;
     int32_t token = 0;
@@ -65,9 +65,9 @@ class KvSequence {
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const Cancellation& cancellation);
 
-  // Begins an empty stream with `count` > 0 rows of embeddings, (row, embedding), whose tokens are unknown: newest()
-  // does not include them, and rewind() cannot cut inside them. Requires Overflow::kStop. Returns kStopContextFull if
-  // the rows do not fit. After kStopCancelled the stream is empty.
+  // Begins an empty stream with `count` > 0 rows of embeddings, as (row, embedding). Their tokens are unknown, so
+  // newest() does not include them, and rewind() cannot cut inside them. Requires Overflow::kStop. Returns
+  // kStopContextFull if the rows do not fit. After kStopCancelled the stream is empty.
   Status append_embeddings(const float* embeddings, size_t count, const Cancellation& cancellation);
   // Returns the number of rows of embeddings at the beginning of the stream.
   uint64_t embedded_count() const { return embedded_count_; }
@@ -77,8 +77,8 @@ class KvSequence {
   // Returns the drafts of the last batch that have not been appended.
   std::span<const int32_t> drafts() const;
   bool is_drafted(int32_t token) const { return !drafts().empty() && drafts()[0] == token; }
-  // Evaluates a token in the first layers only, `ahead` positions after the next one. All positions between must have
-  // been evaluated in the same way. The stream does not change, but its logits are lost.
+  // Evaluates a token in the first layers only, at `ahead` positions after the next one. The positions between must
+  // have been evaluated in the same way. The stream does not change, but its logits are lost.
   Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count, const Cancellation& cancellation,
                                std::span<const float>* logits);
 
@@ -86,17 +86,17 @@ class KvSequence {
   Status ensure_logits(const Cancellation& cancellation);
   bool has_logits() const { return !logits_.empty(); }
   std::span<const float> logits() const { return logits_; }
-  // Computes only the logits that `mask` allows, which requires Forward::should_restrict_logits(). `*logits` has one
-  // value per token, undefined for tokens that are not allowed, and is valid until the next call. logits() are lost.
+  // Computes only the logits that `mask` allows. Requires Forward::should_restrict_logits(). `*logits` has one value
+  // per token and is valid until the next call. The values of other tokens are undefined. logits() are lost.
   Status compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                 std::span<const float>* logits);
 
   // Returns the number of rows of the last batch. Its last row is the last token of the stream. Returns 0 if something
   // else has been evaluated since.
   size_t batch_row_count() const { return batch_row_count_; }
-  // Computes the logits after at most forward().logit_row_count() rows of the last batch, which are
-  // forward().logits(0), logits(1), ... until the next call. logits() are lost unless the first row is the last row of
-  // the batch.
+  // Computes the logits after `count` rows of the last batch, at most forward().logit_row_count(). Until the next call,
+  // these are forward().logits(0), logits(1), ... The logits() of the sequence are lost, unless the first row is the
+  // last row of the batch.
   void compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const Cancellation& cancellation);
@@ -136,7 +136,7 @@ class KvSequence {
   uint32_t newest_kept() const;
 
   SessionParams params_;
-  // Number of positions after which the ring is full or the model's positions are exhausted.
+  // The number of positions that can be used before re-anchoring or a stop.
   uint32_t position_limit_ = 0;
   uint32_t position_count_ = 0;  // number of the model's positions
   Forward forward_;

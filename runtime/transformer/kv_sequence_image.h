@@ -21,8 +21,8 @@ struct KvSequencePosition {
 class KvSequenceImage {
  public:
   static void write(const KvSequence& sequence, const ModelConfig& config, ByteWriter* writer);
-  // Reads the output of write() and returns whether `sequence` could have reached that state. `sequence` does not
-  // change.
+  // Reads the output of write() and returns whether a sequence like `sequence` could have reached that state.
+  // `sequence` does not change.
   static bool verify(const KvSequence& sequence, const ModelConfig& config, ByteReader* reader,
                      KvSequencePosition* saved);
   // Restores the output of write(), which verify() must have accepted.
