@@ -1,11 +1,11 @@
-// Byte pair encoding (Sennrich et al. 2016) of one word: merge the adjacent pair with the lowest rank, the leftmost one
-// among equals, until no pair can be merged, starting from units, which are bytes or characters.
+// Byte pair encoding (Sennrich et al. 2016) of one word. A word starts as units, which are bytes or characters. The
+// adjacent pair with the lowest rank is merged, and the leftmost one among equals, until no pair can be merged.
 //
 // There are two implementations with the same result. merge_tokens() follows the definition, in quadratic time, and is
-// faster for short words. search_word() takes linear time because of a property of the result: a sequence of tokens is
-// the encoding of its bytes if and only if every two neighbours are compatible. Two tokens are compatible if encoding
-// their joined bytes gives these two tokens again. The function searches for the sequence of compatible tokens that
-// spells the word, trying the longest token first (as in van Antwerpen and Neubeck's bpe, 2023).
+// faster for short words. search_word() takes linear time (as in van Antwerpen and Neubeck's bpe, 2023). Two tokens are
+// compatible if encoding their joined bytes gives these two tokens again. A sequence of tokens is the encoding of its
+// bytes if and only if every two neighbours are compatible. The function therefore searches for a sequence of
+// compatible tokens that spells the word, and tries the longest token first.
 //
 // Example: with the merges "l o", "lo w" and "e r", in this order, "lower" becomes lo w e r, then low e r, then low er.
 #pragma once
@@ -21,8 +21,8 @@ namespace sotto {
 
 inline constexpr size_t kShortWordUnits = 256;
 
-// Returns the size of the unit at `at`: a byte or a character, with the space of its word (WordSpace) if it is the
-// first or the last one.
+// Returns the size of the unit at `at`, which is a byte or a character. The first or last unit includes the space of
+// the word (WordSpace).
 size_t unit_size(TokenizerModel model, WordSpace word_space, const Word& word, size_t at);
 
 // Stores the tokens of the units of a word and returns their number. Every unit must have a token.
@@ -33,8 +33,8 @@ size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t cou
 
 enum class SearchResult { kFound, kNoSpace, kInconsistent };
 
-// Encodes a word of any size. Returns kNoSpace if `tokens` might be too small, which it never is with word.size()
-// elements. Returns kInconsistent if sorted_tokens is not what the merges produce.
+// Encodes a word of any size. Returns kNoSpace if `tokens` might be too small; word.size() elements always suffice.
+// Returns kInconsistent if sorted_tokens contradicts the merges.
 SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::span<int32_t> tokens, size_t* count);
 
 // Returns the longest of the sorted tokens that is a prefix of the word and has at most `limit` bytes, or kNoToken.

@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kNoCharacter = 0xFFFFFFFF;
 constexpr uint32_t kSymbol = 0x2581;  // SentencePiece writes this symbol for a space
 
-// Returns the replacement of a character, which is empty if the character is removed, or else its own bytes.
+// Returns the replacement of a character: empty if the character is removed, and its own bytes if there is no rule.
 std::span<const char> replace_character(const CharacterMap& map, uint32_t code_point, std::span<const char> bytes) {
   const auto border = std::upper_bound(map.removed.begin(), map.removed.end(), code_point);
   if ((border - map.removed.begin()) % 2 == 1) return bytes.first(0);

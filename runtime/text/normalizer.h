@@ -1,4 +1,4 @@
-// Normalization: the steps between the text of a user and the text that is split into tokens.
+// Normalization: the steps that prepare the user's text before it is split.
 //
 // 1. Characters are removed or replaced with strings, by a table (CharacterMap). SentencePiece's rules, which replace
 //    strings, take the place of the table: the longest rule at each position applies. With a split step for graphemes,

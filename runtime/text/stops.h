@@ -1,5 +1,5 @@
-// The conditions that end a text, and the strings that are banned from it. Stops copies them from the caller and
-// prepares them for matching.
+// The conditions that end a text, and the banned strings. Stops copies both from the caller and prepares them for
+// matching.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The places in a list of tokens where a part of their text ends.
+// Finds where a given length of text ends in a list of tokens.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,15 @@ struct TextPlace {
   size_t byte_count;
 };
 
-// The bytes of a token. The text before them contains the first `healed` ones.
+// The bytes of a token. Its first `healed` bytes already belong to the text before it.
 struct TokenText {
   std::span<const char> bytes;
   size_t healed = 0;
 };
 
-// Returns the place after the first bytes of the tokens from `first` to `end` whose text has `size` bytes, and sets
-// `*length` to the size of the text before that place. The place is `end` if the text of all tokens is shorter.
-// text_of(i) returns the TokenText of a token and is called once per token, in order. `characters` is the state before
-// the first one.
+// Finds the place in the tokens [first, end) after which their text has `size` bytes. Sets `*length` to the size of the
+// text before that place. Returns `end` if the text of all tokens is shorter. text_of(i) returns the TokenText of token
+// i, and is called once per token, in order. `characters` is the state before the first token.
 template <typename TextOf>
 TextPlace find_text_place(uint64_t first, uint64_t end, Utf8Stream characters, uint64_t size, TextOf text_of,
                           uint64_t* length) {
@@ -39,7 +38,7 @@ TextPlace find_text_place(uint64_t first, uint64_t end, Utf8Stream characters, u
       const bool is_inside = characters.has_incomplete();
       const size_t grown = characters.append(token.bytes.subspan(b, 1), text);
       if (b < token.healed) continue;
-      // With this byte, which belongs to another character, an incomplete one has become U+FFFD.
+      // This byte begins another character, so an incomplete one before it has become U+FFFD.
       const bool replaces = is_inside && (grown > kReplacementBytes || characters.has_incomplete()) && grown > 0;
       if (replaces && *length + kReplacementBytes == size) return {i, b};
       *length += grown;

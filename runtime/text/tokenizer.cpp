@@ -103,7 +103,7 @@ class Encoder {
     ++count_;
   }
 
-  // Returns the number of tokens so far, even if they exceed tokens.size(). A buffer with that many elements would have
+  // Returns the number of tokens so far, which may exceed tokens.size(). A buffer with that many elements would have
   // sufficed.
   size_t count() const { return count_; }
 
@@ -146,7 +146,7 @@ Status Encoder::encode_segment(size_t start, size_t end) {
 }
 
 // Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer. The tokens of the
-// text, and the working memory of a long word (one token per byte), must not reach it.
+// text and the working memory of a long word (one token per byte) must not overlap it.
 Status Encoder::normalize_segment(std::span<const char> segment, const NormalizedSize& normalized) {
   constexpr size_t kLocalSize = 1024;
   const uint64_t size = normalized.size;

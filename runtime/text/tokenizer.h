@@ -17,8 +17,8 @@ struct EncodeOptions {
 };
 
 // Encodes UTF-8 `text` into `tokens` and stores their number in `*count`. On kBufferTooSmall, `*count` is a sufficient
-// capacity: for kByteBpe at most text.size(), or twice that with a prefix_space. The bound can exceed the actual number
-// of tokens only if a word has more than 256 bytes or a normalized text more than 1024: these are processed in the
+// capacity: for kByteBpe at most text.size(), or twice that with a prefix_space. This capacity exceeds the number of
+// tokens only if a word has more than 256 bytes or a normalized text more than 1024, because these are processed in the
 // buffer.
 Status encode(const TokenizerView& tokenizer, std::span<const char> text, EncodeOptions options,
               std::span<int32_t> tokens, size_t* count, Error* error);

@@ -1,5 +1,5 @@
-// Unigram language model tokenization (Kudo 2018): the tokens that spell a word with the largest sum of scores, found
-// with Viterbi's algorithm (1967).
+// Unigram language model tokenization (Kudo 2018). Viterbi's algorithm (1967) finds the tokens that spell a word with
+// the largest sum of scores.
 //
 // Example: the tokens ab (-1), c (-2), a (-1) and bc (-3) spell "abc" as ab c, with the sum -3, or as a bc, with the
 // sum -4. The result is ab c.
@@ -14,7 +14,7 @@
 namespace sotto {
 
 // Stores each token of the best path at the position of its first byte. kNoToken stands for a character that no token
-// spells. `tokens` has word.size() elements; those at other positions are undefined.
+// spells. `tokens` must have word.size() elements. The elements at other positions are undefined.
 void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::span<uint32_t> tokens);
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// A piece of text that is to be tokenized, perhaps with a space before or after it that is not in the text, because
-// tokenizers put spaces there; all functions treat these spaces as ordinary bytes.
+// A piece of text to tokenize. Tokenizers may add a space before or after it. This space is not stored in the text, but
+// all functions treat it as an ordinary byte.
 #pragma once
 
 #include <algorithm>
