@@ -97,7 +97,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
     chosen += taken;
     first = end;
   }
-  // Banks with too few candidates are made up for by the fullest of the other banks.
+  // The fullest of the other banks make up for banks with too few candidates.
   sort(candidates.subspan(chosen), /*by_bank=*/true);
   sort(candidates.first(wanted), /*by_bank=*/false);
   return wanted;

@@ -1,10 +1,10 @@
-// The candidates of beam search, which are tokens that may continue a beam: their order, bounded lists of the best
-// ones, and phrases that must appear in the result.
+// The candidates of beam search. A candidate is a token that may continue a beam. This header has the order of
+// candidates, bounded lists of the best ones, and phrases that must appear in the result.
 //
 // Phrases use dynamic beam allocation (Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
 // Allocation for Neural Machine Translation"). A bank is the set of candidates whose sequences have the same number of
-// phrase tokens, and the beams are distributed evenly over the banks. Otherwise candidates that have begun a phrase
-// would lose against those that have not.
+// phrase tokens. The beams are distributed evenly over the banks, because candidates that have begun a phrase would
+// otherwise lose against those that have not.
 //
 // Example: with the phrase "New York" (two tokens), bank 0 has the candidates without "New", bank 1 those that end with
 // "New", and bank 2 those that contain "New York". Three beams are one per bank.
@@ -37,8 +37,8 @@ inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
   return a.beam < b.beam;
 }
 
-// Returns the capacity for candidates that do not end their sequence: twice the number of beams and, for phrases, the
-// most likely token of each beam and the next token of each phrase.
+// Returns the capacity for candidates that do not end their sequence: twice the number of beams. Phrases add the most
+// likely token of each beam and the next token of each phrase.
 constexpr size_t continuing_capacity(size_t sequence_count) {
   return sequence_count * (2 + 1 + SearchParams::kMaxPhraseCount);
 }
@@ -87,8 +87,8 @@ class Phrases {
   Phrases(std::span<const TokenList> phrases, const uint32_t* groups);
 
   bool empty() const { return phrases_.empty(); }
-  // Returns the number of phrase tokens in a sequence. A group counts by its most advanced alternative, but with no
-  // more than the length of its shortest one.
+  // Returns the number of phrase tokens in a sequence. A group counts the tokens of its most advanced alternative, but
+  // no more than its shortest alternative has.
   uint32_t bank(const PhraseState& state) const;
   bool all_satisfied(const PhraseState& state) const { return state.satisfied == all_; }
 
@@ -110,8 +110,8 @@ class Phrases {
   uint32_t all_ = 0;
 };
 
-// Moves the `wanted` best candidates to the front, best first, and returns their number, which is smaller if there are
-// not enough. Each bank contributes the same number, and the fullest banks the remainder.
+// Moves the `wanted` best candidates to the front, best first. Returns their number, which is smaller if there are
+// fewer candidates. Each bank contributes the same number, and the fullest banks contribute the remainder.
 size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted);
 
 }  // namespace sotto

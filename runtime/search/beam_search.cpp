@@ -38,7 +38,7 @@ class BeamSearch {
 
   uint32_t first_of(uint32_t group) const { return group * group_size_; }
   std::span<const int32_t> tokens_of(uint32_t beam);
-  // Returns the number that the constraint knows a running sequence by.
+  // Returns the number of a running sequence in the constraint.
   uint32_t constraint_of(uint32_t generation, uint32_t beam) const {
     return 1 + generation * run_.params.sequence_count + beam;
   }
@@ -143,8 +143,8 @@ Status BeamSearch::step() {
     penalize_repeats(g);
     advance_group(g);
   }
-  // Sequences at the limit end only after the last group has chosen, because each group considers the choices of the
-  // groups before it.
+  // Sequences at the limit end after all groups have chosen, because each group considers the choices of the groups
+  // before it.
   for (uint32_t g = 0; at_limit() && g < group_count_; ++g) {
     end_running(g, generation_ ^ 1, depth_ + 1, run_.limit_stop);
   }
@@ -190,7 +190,7 @@ void BeamSearch::penalize_repeats(uint32_t group) {
   const float penalty = run_.params.diversity_penalty;
   if (penalty == 0 || group == 0) return;
   SearchMemory& memory = run_.memory;
-  // A row that groups share has been penalized for the earlier groups already, except the newest of them.
+  // A row that groups share has already been penalized for all earlier groups except the last one.
   const uint32_t first_group = depth_ == 0 ? group - 1 : 0;
   const uint32_t row_count = depth_ == 0 ? 1 : groups_[group].running_count;
   for (uint32_t i = 0; i < row_count; ++i) {
@@ -232,8 +232,8 @@ void BeamSearch::scan_beam(uint32_t beam) {
   }
 }
 
-// Offers the most likely tokens of a beam to the lists. At most 2 * group_size tokens that continue the text matter,
-// and all tokens that end it.
+// Offers the most likely tokens of a beam to the lists: at most 2 * group_size tokens that continue the text, and all
+// tokens that end it.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   // Even if every token that ends the text ranks first, 2 * group_size others follow it.
   const size_t max_needed = size_t{2} * group_size_ + 1 + run_.input.stops->stop_token_count();

@@ -1,6 +1,6 @@
-// Beam search as in transformers, and its variants: stochastic beams, which are drawn without replacement (Kool et al.
-// 2019); groups that avoid each other's tokens (Vijayakumar et al. 2018, "Diverse Beam Search"); and phrases that must
-// appear (Post and Vilar 2018).
+// Beam search as in the package transformers, and three variants: stochastic beams, drawn without replacement (Kool et
+// al. 2019); groups that avoid each other's tokens (Vijayakumar et al. 2018, "Diverse Beam Search"); and phrases that
+// must appear (Post and Vilar 2018).
 //
 // Each step computes ln p for every running sequence. The best tokens of all beams of a group enter two bounded lists:
 // one of all candidates, and one of those that do not end their sequence. The step ends or continues sequences with

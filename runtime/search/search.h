@@ -16,7 +16,7 @@ class Search {
   // Lays out the memory for searches within these limits.
   void layout(Arena& arena, const SearchSizes& sizes) { memory_.layout(arena, sizes); }
 
-  // Validates the parameters and the input, and replaces values that stand for a default.
+  // Validates the parameters and the input. Replaces defaults by actual values in `*params`.
   Status resolve(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given, SearchParams* params,
                  Error* error) const;
 
@@ -25,7 +25,7 @@ class Search {
   Status run(const SearchInput& input, const SearchParams& params, std::span<const SearchSequence>* sequences,
              Error* error);
 
-  // Returns, during on_step, the number of the sequence of the step before that the reported one continues.
+  // During on_step, returns the number of the parent of the reported sequence, in the previous step.
   uint32_t step_parent() const { return memory_.step_parent; }
 
  private:

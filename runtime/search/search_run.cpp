@@ -106,7 +106,7 @@ size_t SearchRun::append_text(int32_t token, SequenceText* text, uint64_t* size)
   return 0;
 }
 
-// Returns the size of the text of the tokens that the first stop string leaves.
+// Returns the size of the text of the tokens up to the first stop string.
 uint64_t SearchRun::find_shown_size(std::span<const int32_t> tokens) const {
   SequenceText text = input.text;
   uint64_t end = 0;

@@ -1,4 +1,5 @@
-// The parts that all modes of search share: the model and the stream that they continue, their memory, and SearchRun.
+// The code that all modes of search share: the model and stream (SearchInput), the memory (SearchMemory), and the
+// operations of a search (SearchRun).
 #pragma once
 
 #include <algorithm>
@@ -20,9 +21,9 @@
 
 namespace sotto {
 
-// A type-erased reference to the model of a search: sequences that continue one text and are evaluated together. The
-// model may be of any class with the members begin, grow, logits, keep and similarity of Beams. Tests use functions of
-// the tokens as models.
+// A type-erased reference to the model of a search. A model evaluates sequences that continue one text. It may be of
+// any class with the members begin, grow, logits, keep and similarity of Beams. Tests use functions of the tokens as
+// models.
 class SequenceModel {
  public:
   SequenceModel() = default;
@@ -105,7 +106,7 @@ struct RunningSequence {
   SequenceText text;
 };
 
-// A sequence that has ended, whose tokens are in finished_tokens.
+// A sequence that has ended. Its tokens are in finished_tokens.
 struct FinishedSequence {
   double score = 0;
   double log_probability = 0;
@@ -147,8 +148,8 @@ class SearchRun {
   SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
-  // Begins the sequences. If `needs_last` is set, the last token of each sequence is evaluated too; the limit may then
-  // be 0.
+  // Begins the sequences. `needs_last` says that the mode also evaluates the last token of each sequence; the limit may
+  // then be 0.
   Status begin(bool needs_last);
 
   bool is_cancelled() const;
@@ -162,14 +163,15 @@ class SearchRun {
   }
   SampleInput sample_input(std::span<const int32_t> tokens, uint32_t sequence) const;
 
-  // Finds the tokens that may follow a sequence, given by its number in the constraint. Returns kStopBanned if the
-  // sampler's hard bans leave none.
+  // Finds the tokens that may follow a sequence. `constraint_sequence` is its number in the constraint. Returns
+  // kStopBanned if the sampler's hard bans leave none.
   Status mask(uint32_t constraint_sequence, const SampleInput& sample, TokenMask* mask) const;
   // Makes constraint sequence `to` a copy of `from` followed by the last of `tokens`, and appends that token's text to
   // `text`. Returns a stop if the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
-  // If a sequence ended with a stop string, cuts its tokens so that they spell the text before the string. Other tokens
-  // spell the part of a token before it, unless the limit leaves no space for them. Returns the number of tokens.
+  // If a sequence ended at a stop string, removes the tokens after the text before the string, and returns the number
+  // of tokens. If that text ends inside a token, other tokens replace the token and spell its part of the text, as far
+  // as the vocabulary and the limit allow this.
   uint32_t trim_after_stop(Status stop, int32_t* tokens, uint32_t count) const;
   bool stops_at_step(uint32_t sequence, int32_t token, uint32_t parent) const {
     memory.step_parent = parent;
@@ -180,7 +182,7 @@ class SearchRun {
   const SearchParams& params;  // parameters whose defaults have been replaced by actual values
   SearchMemory& memory;
   uint32_t limit = 0;                          // maximum number of tokens per sequence
-  Status limit_stop = Status::kStopMaxTokens;  // stop that a sequence reports at the limit
+  Status limit_stop = Status::kStopMaxTokens;  // the status of a sequence that reaches the limit
 
  private:
   size_t append_text(int32_t token, SequenceText* text, uint64_t* size) const;
