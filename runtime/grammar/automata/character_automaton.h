@@ -40,20 +40,20 @@ struct CharacterAutomaton {
   uint32_t step(uint32_t state, uint32_t kind) const { return next[state * class_count + kind]; }
 };
 
-// The functions below return false if the automaton would be too large or the workspace is exhausted.
+// The functions below return false if the automaton would become too large or the workspace is exhausted.
 inline constexpr uint32_t kMaxAutomatonStates = 20000;
 
 // Accepts strings with at least `minimum` and at most `maximum` code points. kUnbounded means that there is no maximum.
 bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspace, CharacterAutomaton* automaton);
 bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton);
-// Accepts the strings that both automata accept. A negated automaton stands for its complement.
+// Accepts the strings that both automata accept. A negated automaton counts as its complement.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
                         Workspace& workspace, CharacterAutomaton* automaton, uint32_t max_states = kMaxAutomatonStates);
 // Removes states that lead to no final state, and merges equivalent states.
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 
-// Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Releases everything that was taken
-// from the workspace since its size was `mark`. This may include the DFA and the ranges.
+// Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Releases all memory of the workspace
+// after `mark`, which may include the DFA and the ranges.
 bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uint32_t class_count, size_t mark,
                 Workspace& workspace, CharacterAutomaton* automaton);
 

@@ -7,7 +7,7 @@
 //
 // The subset construction is by Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of the
 // DFA is the set of NFA states that an input can reach. Sets are closed under epsilon edges. States that read no symbol
-// are then dropped, so that equal languages often have equal sets. The minimization is by Valmari and Lehtinen
+// are then dropped, so that equal languages more often have equal sets. The minimization is by Valmari and Lehtinen
 // ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
 //
 // Example: after the first character, the NFA of ab|ac|db|dc has four states, one per alternative. The subset
@@ -47,7 +47,7 @@ struct Dfa {
 };
 
 // Builds DFAs. The class Alphabet must have a member `template <typename Visit> void each_symbols(const NfaEdge& edge,
-// Visit visit) const` that calls visit(Interval) for each interval of symbols of an edge. A builder can build several
+// Visit visit) const`. It calls visit(Interval) for each interval of symbols of an edge. A builder can build several
 // automata, one after the other, in the same memory.
 template <typename Alphabet>
 class SubsetConstruction {
@@ -121,7 +121,7 @@ class SubsetConstruction {
       state_of_closure(dfa);
       return;
     }
-    // The start is not shared with an equal set that is reached later, because the text does not begin there.
+    // The start never shares its state with an equal set that is reached later, because the text does not begin there.
     dfa->finals.push(is_final(true));
     sets_.append_unshared(closure_.span());
   }
@@ -249,9 +249,9 @@ class Minimizer {
  public:
   explicit Minimizer(Workspace& workspace);
   void minimize(Dfa* dfa);
-  // Writes the number of its block of equivalent states for every live state, and kUnnumbered for dead ones. Blocks are
-  // numbered in the order of their first states. Returns the number of blocks, or 0 if the memory is exhausted or no
-  // state is live.
+  // For every live state, writes the number of its block of equivalent states. For dead states, writes kUnnumbered.
+  // Blocks are numbered in the order of their first states. Returns the number of blocks, or 0 if the memory is
+  // exhausted or no state is live.
   static constexpr uint32_t kUnnumbered = UINT32_MAX;
   uint32_t number_blocks(const Dfa& dfa, std::span<const uint8_t> live, uint32_t* numbers);
 
@@ -285,8 +285,8 @@ class Minimizer {
   GrowingArray<uint32_t> incoming_;
 };
 
-// Removes all edges to dead states, which are the states that cannot reach a final state. Sets `live` to 1 for every
-// other state, and to 0 for dead ones. Returns false if the workspace is exhausted.
+// Removes all edges to dead states. A state is dead if no final state can be reached from it. Sets `live` to 0 for dead
+// states, and to 1 for all others. Returns false if the workspace is exhausted.
 bool remove_dead_ends(Dfa* dfa, Workspace& workspace, GrowingArray<uint8_t>* live);
 
 }  // namespace sotto

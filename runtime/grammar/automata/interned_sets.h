@@ -1,7 +1,7 @@
 // Interned sequences of numbers: equal sequences have the same id, and ids are consecutive.
 //
 // The subset construction interns sets of NFA states, products intern pairs of states, and the JSON Schema front end
-// interns goals. The id of a sequence is also the number of the state or rule that is made for it.
+// interns goals. The id of a sequence is also the number of its state or rule.
 //
 // Example: intern({3, 7}) returns 0, then intern({3}) returns 1, and intern({3, 7}) returns 0 again.
 #pragma once

@@ -2,7 +2,7 @@
 // never changes, so it can be moved, stored, and shared between threads.
 //
 // A state has moves and calls. A move reads one byte or token; a call reads a string of another rule. The matcher
-// (matcher/) runs these automata with a stack. Every state also records a set of strings that are certain to be allowed
+// (matcher/) runs these automata with a stack. Every state also describes a set of strings that are certainly allowed
 // after it (lookahead.h), so that most masks need no search.
 #pragma once
 
@@ -24,7 +24,7 @@ struct GrammarState {
   static constexpr uint8_t kLast = 2;   // the rule must end here: the state has no moves and no calls
   // characters that have a class lead only to the end of the rule
   static constexpr uint8_t kSingle = 4;
-  // Of the strings over all character classes, exactly those of at most any_count characters are allowed.
+  // Among the strings over all character classes, exactly those of at most any_count characters are allowed.
   static constexpr uint8_t kExact = 8;
   // Each character of endless_classes leads back to this state and to no other, by a move or as a string of the only
   // rule called.
@@ -50,9 +50,9 @@ struct GrammarMove {
   uint32_t target;
 };
 
-// A call reads a non-empty string of a rule. A call of a loop reads as many strings as the loop allows: (a b){2,3} is a
-// call of the rule "a b" in a loop with the minimum 2 and the maximum 3. A call of a member of a set reads that member
-// and then others, until the set is complete.
+// A call reads a non-empty string of a rule. A call of a loop reads as many strings as the loop allows. For example, (a
+// b){2,3} is a call of the rule "a b" in a loop with the minimum 2 and the maximum 3. A call of a member of a set reads
+// that member and then others, until the set is complete.
 struct GrammarCall {
   uint32_t rule_start;  // start of the loop's rule; for a member of a set, of the member's rule at the beginning
   uint32_t loop;        // kNoLoop if the call does not belong to a loop
@@ -63,8 +63,8 @@ inline constexpr uint32_t kNoSet = UINT32_MAX;
 
 // A counted repetition of a rule, or a member of a set.
 //
-// The members of a set are consecutive loops. Each occurs `minimum` (0 or 1) to `maximum` times. The maximum is 1, or
-// UINT32_MAX for at most one member, which is the last and is read only after all required members. The count in a
+// The members of a set are consecutive loops. Each occurs `minimum` (0 or 1) to `maximum` times. The maximum is 1,
+// except that the last member may have UINT32_MAX; it is then read only after all required members. The count in a
 // stack frame of a member is the set of members read before: bit i stands for member i.
 struct GrammarLoop {
   uint32_t rule_start;  // kAcceptState for a member that matches nothing
@@ -116,7 +116,8 @@ class CompiledGrammar {
     const auto all = moves(state);
     const GrammarMove* begin = all.data();
     const GrammarMove* end = begin + all.size();
-    // If a state has at most one move per class, the numbers of classes before and after this one bound its position.
+    // If a state has at most one move per class, the number of classes before and after this one bounds the index of
+    // its move.
     const size_t rest = counts_.classes - symbol_class;
     const size_t min_index = all.size() > rest ? all.size() - rest : 0;
     const size_t max_index = all.size() < symbol_class ? all.size() : symbol_class;

@@ -1,8 +1,8 @@
 // The grammar compiler turns the rules that a front end has built into a CompiledGrammar.
 //
-// The rules become nondeterministic automata (rule_nfa.h), which are analyzed so that every path can be completed. The
+// The rules become nondeterministic automata (rule_nfa.h). An analysis removes the paths that cannot be completed. The
 // automaton of each reachable rule is then made deterministic and minimal (automata/dfa.h), unless it would become too
-// large. Finally GrammarWriter merges the symbols that no state distinguishes and writes the block.
+// large. Finally GrammarWriter merges the symbols that no state distinguishes, and writes the block.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace sotto {
 
 // Thresholds for unrolling repetitions and for making automata deterministic.
 struct CompileTuning {
-  // Maximum number of states of an unrolled repetition. A larger one is counted at run time.
+  // Maximum number of states of an unrolled repetition. Larger repetitions are counted at run time.
   uint32_t unrolled_states = 64;
-  // An automaton stays nondeterministic if the DFA would have more states than this and more than eight times as many
-  // as the NFA.
+  // An automaton stays nondeterministic if its DFA would have more states than this number plus eight times the number
+  // of NFA states.
   uint32_t determinized_states = 512;
 };
 

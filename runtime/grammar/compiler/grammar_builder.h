@@ -1,6 +1,6 @@
 // A grammar as rules over expressions. Every front end (GBNF, JSON Schema, regular expressions) builds one, and the
-// compiler reads it. The memory of the builder is a workspace. After the workspace is exhausted, calls do no harm, and
-// the compiler reports the failure.
+// compiler reads it. The builder takes its memory from a workspace. Once the workspace is exhausted, further calls are
+// harmless, and the compiler reports the failure.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct SetMember {
 };
 inline constexpr uint32_t kMaxSingleMembers = 64;  // maximum number of members whose maximum is 1
 
-// A rule, whose body is an expression.
+// A rule. Its body is an expression.
 struct Rule {
   uint32_t name;  // offset of the name
   uint32_t name_size;
@@ -76,7 +76,7 @@ class GrammarBuilder {
   // Defines a rule, which must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
-  // Each function below returns an expression, which may be used once: as a child or as the body of a rule.
+  // Each function below returns an expression. Use it only once: as a child or as the body of a rule.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
@@ -89,8 +89,9 @@ class GrammarBuilder {
   // Requires minimum <= maximum. Neither may exceed kMaxRepetitions, but `maximum` may be kUnbounded.
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
-  // Matches one or more members in any order, each as often as its bounds allow. At most kMaxSingleMembers have the
-  // maximum 1. The last may have the minimum 0 and the maximum kUnbounded; it matches only after all required ones.
+  // Matches one or more members in any order, each as often as its bounds allow. At most kMaxSingleMembers may have the
+  // maximum 1. The last member may have the minimum 0 and the maximum kUnbounded; it then matches only after all
+  // required members.
   uint32_t any_order(std::span<const SetMember> members);
 
   // Expressions that become the children of a sequence or a choice.

@@ -1,5 +1,5 @@
 // The file format of compiled grammars. An image is a FlatBuffer (grammar.fbs) that contains the block of a
-// CompiledGrammar, is written without additional memory, and is used in place.
+// CompiledGrammar. It is written without additional memory, and used in place.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// Increase the version with every change to CompiledGrammar or to the meaning of its parts, which include the character
+// Increase the version with every change to CompiledGrammar or to the meaning of its fields, including the character
 // classes.
 inline constexpr uint32_t kGrammarVersion = 4;
 
@@ -19,9 +19,9 @@ size_t grammar_image_size(const CompiledGrammar& grammar);
 // Writes an image. `image` must have grammar_image_size() bytes.
 void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image);
 
-// Verifies an image that may come from an untrusted source. `image` must be aligned to kMemoryAlignment and must
-// outlive `*grammar`, which points into it. Fails with kMemoryMisaligned or kGrammarCorrupt, or with kGrammarTooLarge
-// if verifying it would take more than about a second.
+// Verifies an image that may come from an untrusted source. `image` must be aligned to kMemoryAlignment. `*grammar`
+// points into the image, which must outlive it. Fails with kMemoryMisaligned or kGrammarCorrupt, or with
+// kGrammarTooLarge if the verification would take more than about a second.
 Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

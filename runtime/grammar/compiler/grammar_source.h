@@ -11,16 +11,16 @@
 
 namespace sotto {
 
-// Compiles in `memory`, which must be aligned to 8. The resulting grammar is at the beginning of it and has
-// `(*grammar)->size()` bytes. Errors contain the offset in the text if it is known. Warnings are written to the log of
-// the parameters once the text is compiled.
+// Compiles in `memory`, which must be aligned to 8. The resulting grammar is at the beginning of the memory and has
+// `(*grammar)->size()` bytes. Errors contain the offset in the text if it is known. After the compilation, warnings are
+// written to the log of the parameters.
 Status compile_source(std::span<const char> text, const GrammarParams& given, std::span<uint8_t> memory,
                       const CompiledGrammar** grammar, Error* error);
 
 // Returns a size of memory that suffices for most sources of this size.
 size_t typical_compile_memory(size_t source_size);
 
-// Returns the lookup of token literals in a vocabulary, which must outlive the result. With a null vocabulary there are
+// Returns the lookup of token literals in a vocabulary. The vocabulary must outlive the result. A null vocabulary has
 // no tokens.
 TokenNames token_names(const Vocabulary* vocabulary);
 

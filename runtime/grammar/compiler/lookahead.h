@@ -1,11 +1,12 @@
-// Lookahead: a lower bound of the strings that are allowed after each state of a grammar, computed once, when the
-// grammar is compiled.
+// Lookahead: for each state of a grammar, a set of strings that are certainly allowed after the state. The compiler
+// computes it once.
 //
 // Inside a JSON string, nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
 // tokens (token_prefilter.h), provided that all strings over some character classes are known to be allowed.
-// GrammarState stores two such facts: the classes over which strings of any length are allowed, and a number of
-// characters of any class that are allowed. Both are lower bounds, because calls of rules are followed only one level
-// deep. Flags record whether the number is exact, and whether characters lead back to the same state.
+// GrammarState stores two such facts. One is the set of classes over which strings of any length are allowed. The other
+// is a number of characters: all strings up to this length are allowed. Both are lower bounds, because calls of rules
+// are followed only one level deep. Flags record whether the number is exact, and whether characters lead back to the
+// same state.
 //
 // Each fact about a state follows from its own moves and from facts about the next states. Facts about strings of any
 // length are a greatest fixed point: they are assumed for all states and withdrawn where they do not hold. Counts are a
@@ -41,8 +42,8 @@ struct Utf8Transition {
 // 256.
 uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
-// The places inside characters that a walk has entered, so that it does not enter them again. A place may be forgotten,
-// which costs only time.
+// The places inside characters that a walk has entered, so that it does not enter them again. Forgetting a place costs
+// only time.
 class EnteredPlaces {
  public:
   // Returns false if the place is known to have been entered before.
@@ -55,8 +56,8 @@ class EnteredPlaces {
   uint64_t places_[kSlots];  // places in the slots that are used
 };
 
-// The transitions inside the UTF-8 forms of characters that have a class, from one state inside a character to the
-// next, as a grammar reads them, grouped by symbol classes of bytes.
+// The transitions of an automaton that reads the UTF-8 forms of all characters that have a class. They are grouped by
+// the byte classes of a grammar.
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);
@@ -84,7 +85,7 @@ class Utf8Transitions {
   }
 
   // Returns whether every character that begins with the step leads to an accepted state, by moves of one rule. If
-  // there are several moves inside a character, only the first is considered.
+  // several moves are possible inside a character, only the first one counts.
   template <typename Accepts>
   bool all_lead_to(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Returns whether all characters that can be read completely lead to accepted states, and no character can be read
@@ -132,8 +133,8 @@ class Lookahead {
 
   // Computes the lookahead of all states and writes it to the grammar.
   static void find(CompiledGrammar* grammar);
-  // Limits the steps of holds(), which otherwise may take time quadratic in the size of a grammar from an image. When
-  // they are used up, the result is false.
+  // Limits the steps of holds(). Without a limit, the time could be quadratic in the size of a grammar from an image.
+  // When the steps are used up, the result is false.
   void limit_steps(uint32_t steps) { steps_.limit_steps(steps); }
   bool is_exhausted() const { return steps_.is_exhausted(); }
   // Returns whether the lookahead of a state follows from the lookahead of its successors.

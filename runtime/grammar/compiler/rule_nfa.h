@@ -3,12 +3,12 @@
 // Each rule becomes an automaton with one start and one exit (Thompson's construction; characters become UTF-8 byte
 // sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles it
 // with a stack. A counted repetition is unrolled if that needs only a few states. Otherwise it becomes a loop: a call
-// of its body that the matcher counts. The members of a set, which come in any order, are loops as well: the matcher
+// of its body that the matcher counts. The members of a set come in any order. They are loops as well, and the matcher
 // remembers which of them it has read.
 //
-// The analysis ensures that every path leads to an exit. As long as a matcher has any state left, the text read so far
-// is therefore a prefix of some string of the language. The analysis adds an epsilon edge in parallel to each call of a
-// rule that can be empty, and removes edges that cannot be completed.
+// The analysis removes edges that cannot be completed, so every path leads to an exit. As long as a matcher has any
+// state left, the text read so far is therefore a prefix of some string of the language. The analysis also adds an
+// epsilon edge in parallel to each call of a rule that can be empty.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace sotto {
 
-// A loop, which counts the calls of `rule`, or a member of a set.
+// A loop that counts the calls of `rule`, or a member of a set.
 struct Loop {
   uint32_t rule;
   uint32_t minimum;

@@ -1,4 +1,4 @@
-// Errors in the source of a grammar, with the line, the column and the text where they are.
+// Errors in the source of a grammar, with their line and column and the text there.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Structural tags, XGrammar's notation for texts of free text, tags and constrained parts, in JSON. capi/README.md
-// describes the formats.
+// Structural tags: XGrammar's notation, in JSON, for texts that consist of free text, tags and constrained content.
+// capi/README.md describes the formats.
 #pragma once
 
 #include <span>

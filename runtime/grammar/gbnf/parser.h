@@ -1,5 +1,5 @@
-// The parser of GBNF, the grammar notation of llama.cpp, including the extensions in use. The parser does not recurse:
-// open parentheses are on an explicit stack.
+// The parser of GBNF, the grammar notation of llama.cpp, including the extensions in use. The parser does not recurse;
+// an explicit stack contains the open parentheses.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct TokenNames {
   std::span<const int32_t> end_tokens = {};
 };
 
-// Parses `text`. Errors contain the line and the column, counted from 1 in characters, and the text there. A rule that
-// is used but not defined is an error. The builder may have other rules, but none with a name.
+// Parses `text`. Errors contain the line and the column, counted from 1 in characters, and the text there. It is an
+// error to use a rule without defining it. The builder may already contain rules without names.
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// Numbers in JSON Schema: exact decimal numbers, and automata over numbers that are written as "-?digits(.digits)?".
+// Exact decimal numbers, and automata over numbers of the form "-?digits(.digits)?", for JSON Schema.
 #pragma once
 
 #include <cstdint>

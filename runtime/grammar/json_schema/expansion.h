@@ -1,11 +1,11 @@
 // The expansion of goals to alternatives.
 //
 // A goal is a set of literals that one value must satisfy together. A literal is a schema, a keyword, a value, or the
-// negation of one. For one JSON type, the expansion replaces schemas by their keywords, and keywords that combine
-// schemas (allOf, anyOf, oneOf, not, if, dependencies) by their meaning. What remains are atoms, the literals that the
-// builder of the type understands. The result is a disjunctive normal form: a list of alternatives, which are lists of
-// atoms. The disjunction is built branch by branch with an explicit list of pending literals, as in the tableau method
-// of logic. A branch that requires a literal and its negation is dead.
+// negation of one. For one JSON type, the expansion replaces schemas by their keywords. It replaces keywords that
+// combine schemas (allOf, anyOf, oneOf, not, if, dependencies) by their meaning. The remaining literals are atoms,
+// which the builder of the type understands. The result is a disjunctive normal form: a list of alternatives, each a
+// list of atoms. The expansion builds it branch by branch with an explicit list of pending literals, as in the tableau
+// method of logic. A branch that requires a literal and its negation is dead.
 //
 // Example: {"anyOf": [{"minimum": 9}, {"maximum": 3}], "not": {"multipleOf": 2}} has two alternatives for numbers:
 // {minimum 9, not multipleOf 2} and {maximum 3, not multipleOf 2}. For strings it has none: multipleOf holds for every
@@ -43,7 +43,7 @@ enum class LiteralKind : uint8_t {
   kSameElement,  // if there is an element with the index of `node`, it is equal to `node`
   kLonger,       // the number of elements exceeds the index of `node`
   kExceeds,      // the number of elements exceeds that of the array `node`
-  // Some property violates the keyword. The kinds differ in the properties that the keyword applies to.
+  // Some property violates the keyword. The keyword of each kind applies to different properties.
   kSomeMatching,  // `node` is a member of "patternProperties"
   kSomeOther,     // `node` is "additionalProperties"
   kSomeName,      // `node` is "propertyNames"
@@ -94,8 +94,8 @@ class Expansion {
     Literal literal;
     uint32_t next;
   };
-  // An alternative under construction, as lists of cells. A branch is dead if it contradicts itself or if its forks
-  // have replaced it.
+  // An alternative under construction, as lists of cells. A branch is dead if it contradicts itself, or if forks have
+  // replaced it.
   struct Branch {
     uint32_t pending = kNoIndex;  // literals that have not been applied yet
     uint32_t atoms = kNoIndex;

@@ -26,12 +26,12 @@ class JsonGrammar {
   // Returns the expression -?(0|[1-9][0-9]*), with at most max_digits digits.
   uint32_t integer();
 
-  // Returns a value or member followed by white space. Only this rule has white space before a comma or a closing
+  // Returns a value or member followed by white space. No other rule has white space before a comma or a closing
   // bracket, so two runs of white space are adjacent only in empty containers.
   uint32_t item(uint32_t value) { return sequence(value, space()); }
   uint32_t comma();
   uint32_t colon();
-  // Returns [ items ] or { members }. item() and comma() make the items; kNoIndex stands for none.
+  // Returns [ items ] or { members }. item() and comma() make the items; kNoIndex means no items.
   uint32_t container(char open, uint32_t items);
   // Returns a quoted string in its canonical form.
   uint32_t quoted(std::string_view text);

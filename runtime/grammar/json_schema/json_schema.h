@@ -1,25 +1,26 @@
 // JSON Schema (drafts 4 to 7 and 2020-12) as a grammar, and small languages that use the same parts.
 //
-// The grammar describes the JSON values that the schema validates, written in the following form:
+// The grammar describes the JSON values that the schema allows. They are written in the following form:
 // - White space follows options.json_space.
-// - Members come in any order, but those that the schema does not name come after the required ones. With
-//   options.schema_order, they come in the order of their first mention in the schema (first in "properties", then in
-//   "required"), and all others come after them. The same holds where members are counted, are more than 64, or one of
-//   them must violate a condition (such as propertyNames under "not").
+// - Members come in any order, but unlisted members come after the required ones. With options.schema_order, the listed
+//   members come in the order of their first mention in the schema (first in "properties", then in "required"), and all
+//   others come after them. Three kinds of objects always have this order: those whose members are counted, those with
+//   more than 64 members, and those that must have a member that violates a condition (such as propertyNames under
+//   "not").
 // - A string or name that the schema constrains is written in one way only: each character as it is, except for \\ \"
 //   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
 // - A number that the schema constrains has no exponent. An integer has no fraction, and zero has no sign. Values of
 //   enum and const may also be written as in the schema.
-// - Formats that the standard defines are enforced unless the options disable that. Unknown formats are annotations, as
-//   in the standard. format.h defines the exact languages.
+// - Formats that the standard defines are enforced, unless the options disable that. Unknown formats are annotations,
+//   as in the standard. format.h defines the exact languages.
 // - Keywords that the draft of the schema does not define are annotations.
 //
-// The grammar never allows a value that the schema does not. In three cases it allows fewer values:
+// The grammar never allows a value that the schema does not allow. In three cases, it excludes valid values:
 // - A string with a pattern or format and a large maxLength is limited to the length that 12,000 states can count:
 //   about 60 characters for an email address.
-// - Unique elements come in the order of enum, if they are counted or are more than a set may have.
-// - With "not": after a member whose value satisfies the negation, no member follows whose unlisted name could repeat
-//   that name and so replace the value.
+// - Unique elements come in the order of enum if they are counted, or if they are more than a set may have.
+// - With "not": after an unlisted member whose value satisfies the negation, no other unlisted member may have a name
+//   that could be equal, because it would replace the value.
 // A schema that this translation does not support is rejected, with the keyword and its JSON pointer.
 #pragma once
 

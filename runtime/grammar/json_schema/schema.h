@@ -1,9 +1,8 @@
-// A JSON Schema document: its keywords, its references, and the properties of a schema that are cheap to find.
+// A JSON Schema document: its keywords, its references, and properties of schemas that need no expansion.
 //
-// The document stays as it was parsed: schemas, keywords and values are all represented by node numbers. Schema answers
+// The document stays as it was parsed. Schemas, keywords and values are all represented by node numbers. Schema answers
 // questions about nodes: which keyword a member is, whether it asserts anything, which schema a $ref refers to, and
-// what a keyword means for the values of one JSON type. The expansion (expansion.h) and the builders of each type use
-// it.
+// what a keyword means for the values of one JSON type. The expansion (expansion.h) and the builders use it.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +79,7 @@ class Schema {
         resources_(workspace),
         named_(workspace) {}
 
-  // Makes a node, whose $schema may name the draft, the root.
+  // Sets the root schema. Its $schema may name the draft.
   void set_root(uint32_t node);
 
   const JsonDocument& document() const { return document_; }
@@ -88,14 +87,14 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // These functions fail: unsupported() because no exact grammar is known for the keyword, reject() because its value
-  // is invalid. `what` completes the message; for reject() it follows "it".
+  // These functions fail. unsupported() reports that no exact grammar is known for the keyword, and reject() that its
+  // value is invalid. `what` completes the message; for reject() it follows "it".
   Status unsupported(uint32_t node, const char* what) const;
   Status reject(uint32_t node, const char* what) const;
   // As unsupported(), for a count above a limit of this compiler.
   Status unsupported_count(uint32_t node, const char* what, uint32_t count, uint32_t limit) const;
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
-  // Counts work whose amount can grow faster than the document.
+  // Counts steps of work that can grow faster than the document.
   void spend(uint64_t steps) const { steps_ += steps; }
   // Fails if the workspace is exhausted or too many steps were spent.
   Status check_limits() const;
@@ -123,8 +122,8 @@ class Schema {
   Tuple tuple_of(uint32_t schema) const;
   // Returns additionalProperties, or unevaluatedProperties if it means the same in this schema.
   uint32_t additional_of(uint32_t schema) const;
-  // Returns whether unevaluatedProperties and unevaluatedItems must also consider keywords of other schemas that this
-  // schema refers to.
+  // Returns whether unevaluatedProperties and unevaluatedItems must also consider the keywords of schemas to which this
+  // schema refers.
   bool is_seen_through(uint32_t schema) const;
 
   // Finds the schema that a $ref refers to, by JSON pointer, anchor or identifier, within the document.

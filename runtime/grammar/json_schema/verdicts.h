@@ -1,5 +1,6 @@
-// Verdicts on schemas, found without expanding them: a schema holds for all values of a JSON type or for none, or
-// several schemas have no value in common. Where the verdict is certain, the expansion (expansion.h) needs no branch.
+// Verdicts on schemas, found without expanding them. A verdict says that a schema holds for all values of a JSON type,
+// or for none, or that several schemas have no value in common. Where a verdict is certain, the expansion (expansion.h)
+// needs no branch.
 //
 // Example: {"minimum": 3} holds for all strings, because "minimum" asserts something only about numbers; and {"const":
 // 1} and {"const": 2} have no value in common.
@@ -39,12 +40,12 @@ class Conjunction {
 
   // Adds a schema and those that it contains by $ref and allOf.
   Status add(uint32_t schema);
-  // Sets `*result` to true if it is certain that no value of the type satisfies all schemas, and to false otherwise.
-  // Examines properties to the given depth.
+  // Sets `*result` to true if certainly no value of the type satisfies all schemas, and to false otherwise. Examines
+  // properties up to the given depth.
   Status is_empty(JsonType type, uint32_t depth, bool* result);
 
  private:
-  // Maximum number of schemas. Further ones are ignored, which only makes fewer results certain.
+  // Maximum number of schemas. Further ones are ignored, so fewer results are certain.
   static constexpr uint32_t kMaxSchemas = 24;
 
   std::span<const uint32_t> schemas() const { return {schemas_, count_}; }

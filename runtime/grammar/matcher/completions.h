@@ -1,10 +1,10 @@
 // The shortest completions of a grammar, in tokens. With finish_within, the matcher allows only tokens after which the
 // text can still be completed in the tokens that remain.
 //
-// The completion of a state is the number of tokens that complete its rule: a sum along the shortest path. A move costs
-// a token, a call costs the completion of the called rule, and a loop or set costs its missing repetitions or members.
-// Such costs of a context-free grammar are found in ascending order by Knuth's generalization of Dijkstra's algorithm
-// ("A Generalization of Dijkstra's Algorithm", 1977).
+// The completion of a state is the number of tokens that complete its rule: the sum along the shortest path. A move
+// costs a token, a call costs the completion of the called rule, and a loop or set costs its missing repetitions or
+// members. Knuth's generalization of Dijkstra's algorithm ("A Generalization of Dijkstra's Algorithm", 1977) finds
+// these costs of a context-free grammar in ascending order.
 //
 // The search finds the shortest path in bytes, and then covers the path with as few tokens of the vocabulary as
 // possible. The result is the length of a real completion, so it is an upper bound of the shortest one. From a state
@@ -38,8 +38,9 @@ class Completions {
 
   // Returns the number of tokens of a non-empty string from the state to the end of its rule, or kNoCompletion.
   uint32_t completion_of(uint32_t state) const { return state_completions_[state]; }
-  // Returns the number of tokens between the end of a called rule and the end of the caller's rule, which continues in
-  // `state`. `count` is the number of repetitions that a loop has read before, or the set of members (GrammarLoop).
+  // Returns the number of tokens between the end of a called rule and the end of the caller's rule. The caller
+  // continues in `state`. `count` is the number of repetitions that a loop has read before, or the set of members
+  // (GrammarLoop).
   uint32_t after_call(uint32_t state, uint32_t loop, uint64_t count) const;
 
  private:

@@ -3,8 +3,8 @@
 // The matcher stands on four layers, from bottom to top: the stack store (stack_store.h) contains the stacks of open
 // rules and the sets of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton
 // (lazy_automaton.h) remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher
-// adds sequences. A sequence is a pin that contains its set, so copying a sequence means copying a number, and a ring
-// of earlier pins allows sequence 0 to be rolled back. All sequences share everything that has been computed.
+// adds sequences. A sequence is a pin that contains its set, so copying a sequence means copying a number. A ring of
+// earlier pins allows sequence 0 to be rolled back. All sequences share everything that has been computed.
 //
 // The pins are, in this order: the set before the first byte; one pin per sequence; the set that restart() restores;
 // the ring of rollback_count earlier sets of sequence 0; scratch pins; the trail.
@@ -83,8 +83,8 @@ class Matcher {
   // Appends bytes. Returns kInvalidArgument if the grammar does not allow them. On failure nothing has changed.
   Status accept_text(uint32_t sequence, std::span<const char> bytes);
 
-  // Tests whether the grammar allows some text that begins with the sequence followed by the bytes (`*begins`), and
-  // whether it allows exactly this text (`*matches`).
+  // Appends the bytes to a copy of the sequence. Sets `*begins` if the grammar allows some text that begins with the
+  // result, and `*matches` if it allows exactly this text.
   Status test_text(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
   // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
@@ -98,10 +98,10 @@ class Matcher {
 
   // Returns whether the text may end here.
   bool may_end(uint32_t sequence) const;
-  // Returns whether nothing may follow, or no tokens remain of finish_within.
+  // Returns whether nothing may follow, or finish_within is used up.
   bool must_end(uint32_t sequence) const;
-  // Writes bytes as long as exactly one is possible, the text may not end, and finish_within allows a token for each.
-  // Stops without an error when `forced` is full.
+  // Writes the next byte as long as it is the only possible one, the text may not end before it, and finish_within
+  // allows a token per byte. Stops without an error when `forced` is full.
   Status forced_text(uint32_t sequence, std::span<char> forced, size_t* size);
 
   uint32_t sequence_count() const { return sequence_count_; }

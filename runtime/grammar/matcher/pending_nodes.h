@@ -1,9 +1,9 @@
 // The stack nodes that a step of the matcher creates, before they are stored.
 //
-// A rule that is called in a step gets one pending node, no matter how many states call it; each call adds a frame to
-// the node. A pending node may turn out to be equal to a stored one, and pending nodes may refer to each other in any
-// order: a rule that calls itself first (left recursion) is its own parent. For these reasons nodes are collected while
-// the step runs, and store() stores them together when it is complete:
+// A rule that is called in a step gets one pending node, even if many states call it. Each call adds a frame to the
+// node. A pending node may turn out to be equal to a stored one. Pending nodes may also refer to each other in any
+// order: a rule that calls itself first (left recursion) is its own parent. Nodes are therefore collected while the
+// step runs, and store() stores them together at its end:
 //   1. Usually every pending node refers only to earlier ones. Then they are stored one by one.
 //   2. Otherwise, nodes that inherit frames from each other in a cycle, by tail calls, have the same frames. Such
 //      nodes become one group: a strongly connected component of the tail links.
@@ -67,7 +67,7 @@ class PendingNodes {
   uint32_t next_link(uint32_t link) const { return links_[link].next; }
   bool is_tail(uint32_t link) const { return links_[link].is_tail(); }
   StackFrame frame_of(uint32_t link) const { return link_counts_.join(links_[link].frame, link); }
-  // Sets the loop and the count of a frame.
+  // Sets the loop of a frame and its count.
   void set_count(uint32_t link, const StackFrame& frame) { link_counts_.set(link, frame); }
 
   // Stores the nodes that the states need, and replaces the pending nodes in the states by the stored ones.

@@ -3,14 +3,14 @@
 //
 // A state set contains a prefilter if every string of the prefilter's characters may follow. There are two ways to find
 // out:
-// - The compiler's lookahead for each grammar state (compiler/lookahead.h), which costs nothing here and suffices for
-//   strings and unconstrained text, which are most of the masks.
-// - A search that reads every character of the prefilter's classes from the set, level by level as in breadth-first
-//   search. If no new set appears, strings of any length are possible; if some character is impossible, strings up to
-//   that length are. The search takes the whole stack into account: strings that leave a rule and continue in its
-//   caller, and several stacks that accept different characters. The search is needed rarely but bounds the slowest
-//   masks: without it, the slowest mask of the measured schemas takes five times as long. A search that exceeds its
-//   budget reports that nothing may follow, which is always safe.
+// - The compiler's lookahead for each grammar state (compiler/lookahead.h) costs nothing here. It suffices for strings
+//   and unconstrained text, which most masks are for.
+// - A search reads every character of the prefilter's classes from the set, level by level as in breadth-first search.
+//   If no new set appears, strings of any length are possible. If some character is impossible, strings up to that
+//   length are. The search takes the whole stack into account: strings that leave a rule and continue in its caller,
+//   and several stacks that accept different characters. The search is needed rarely, but bounds the slowest masks:
+//   without it, the slowest mask of the measured schemas takes five times as long. A search that exceeds its budget
+//   reports that nothing may follow, which is always safe.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ class PrefilterFinder {
   // Takes kPinCount pins.
   void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, Pin* pins);
 
-  // If the mask is exactly "all tokens of at most n characters", among the tokens whose characters all have a class,
-  // returns n. Otherwise returns kUnknownCount.
+  // Considers only the tokens whose characters all have a class. If the mask allows exactly those of at most n
+  // characters, returns n. Otherwise returns kUnknownCount.
   uint32_t exact_count(uint32_t set) const;
   // Returns the largest prefilter that the first set of the trail contains. If there is none, the result has no
   // classes.
   TokenPrefilter find();
-  // Returns a prefilter most of whose tokens are probably possible after the first set of the trail.
+  // Returns a prefilter of tokens, most of which are probably possible after the first set of the trail.
   TokenPrefilter guess();
   // Returns the classes over which strings of any length may follow this set of the trail.
   uint8_t endless_classes(const Pin* pin);
@@ -65,7 +65,7 @@ class PrefilterFinder {
   Utf8Transitions transitions_;
   uint64_t search_steps_ = 0;  // that remain for the current mask
   Pin* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
-  // A cache of boundaries: seen_[n % kSeenCount] is the last set n that was found to be one. A collection invalidates
+  // A direct-mapped cache of the sets that are boundaries: set n is in slot n % kSeenCount. A collection invalidates
   // it.
   static constexpr uint32_t kSeenCount = 128;
   uint16_t seen_[kSeenCount] = {};

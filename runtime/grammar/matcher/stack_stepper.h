@@ -1,10 +1,10 @@
-// One step of the matcher: from a set of states and a byte (or token) to the set of states after it.
+// One step of the matcher: computes the set of states after a byte or token from the set before it.
 //
-// The algorithm is a step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) over rules that are
-// deterministic automata. Each state on top of a stack moves by the class of the byte. Then the step adds every state
-// that can be reached without another byte. A state that calls a rule pushes a node for the rule and continues in the
-// rule's start state. A state that may end its rule pops its node: every frame of the node continues in its return
-// state. The entries, which are pairs of a state and a node, form a worklist, and each pair is processed once.
+// The algorithm is a step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010). The rules are
+// automata. Each state on top of a stack moves by the class of the byte. Then the step adds every state that can be
+// reached without another byte. A state that calls a rule pushes a node for the rule and continues in the rule's start
+// state. A state that may end its rule pops its node: every frame of the node continues in its return state. The
+// entries, which are pairs of a state and a node, form a worklist, and each pair is processed once.
 //
 // Three measures keep this finite and small:
 // - All calls of one rule in a step share one pending node (pending_nodes.h), so left recursion ends.
@@ -46,8 +46,8 @@ class StackStepper {
   StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
-  // A state on top of a node, or a marker: (rule, kRuleMarker) refers to the pending node of a rule, and
-  // (kPoppedMarker, node) records that a node has been popped.
+  // A state on top of a node, or a marker. The marker (rule, kRuleMarker) refers to the pending node of a rule. The
+  // marker (kPoppedMarker, node) records that a node has been popped.
   struct Entry {
     uint32_t state;
     uint32_t node;

@@ -8,8 +8,8 @@
 //
 // A StackTop is a state of the grammar on top of a node. A StateSet contains all stack tops that a text may have
 // reached, so it determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so
-// equal numbers mean equal contents, and a set can serve as the state of a lazy automaton (lazy_automaton.h). Nodes
-// that refer to each other, as with left recursion, form a strongly connected component and are interned together.
+// equal numbers mean equal contents. A set can therefore be a state of a lazy automaton (lazy_automaton.h). Nodes that
+// refer to each other, as with left recursion, form a strongly connected component and are interned together.
 //
 // Example: root ::= "[" (root ("," root)*)? "]" reads nested lists. After "[[", the inner list is a node with one
 // frame: the outer list continues in the state before "," or "]". After "[[],[" and "[[[]],[" the same rules are open
@@ -218,7 +218,7 @@ inline constexpr uint32_t kUnknownNode = 1;  // stands for the part of a stack t
 // Marks a parent in the component that is being interned. The other bits are its index there.
 inline constexpr uint32_t kInternal = 1u << 31;
 
-// With finish_within, per set: the number of tokens of its shortest completion, and the most that may be needed after a
+// With finish_within, per set: the number of tokens of its shortest completion, and the largest number needed after a
 // token, or kNoCompletion if that has not been computed.
 struct SetCompletion {
   uint32_t shortest;
@@ -240,8 +240,8 @@ class StackStore {
   std::span<const StackTop> states(uint32_t set) const {
     return {states_ + sets_[set].first, states_ + sets_[set + 1].first};
   }
-  // Returns the stored transition from a set by a byte or token of the class. If it is kNotComputed, the transition has
-  // not been computed yet, and some state of the set moves by the class.
+  // Returns the stored transition from a set by a byte or token of the class. kNotComputed means that the transition
+  // has not been computed yet, and that some state of the set moves by the class.
   uint32_t next(uint32_t set, uint32_t symbol_class) const {
     const size_t cell = size_t{set} * class_count_ + symbol_class;
     return has_narrow_rows_ ? narrow_rows_[cell] : wide_rows_[cell];

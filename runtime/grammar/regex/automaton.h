@@ -6,8 +6,8 @@
 
 namespace sotto {
 
-// Builds the automaton of the strings that match as a whole or, with `search`, of those that contain a match. Returns
-// false if it would be too large or the workspace is exhausted.
+// Builds the automaton of the strings that match as a whole or, with `search`, of the strings that contain a match.
+// Returns false if it would become too large or the workspace is exhausted.
 bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton);
 
 }  // namespace sotto

@@ -60,7 +60,7 @@ class RegexGrammar {
   uint32_t never_ = kNoIndex;
 };
 
-// Returns the strings that match the pattern as a whole, an expression, in `*expression`.
+// Sets `*expression` to an expression of the strings that match the pattern as a whole.
 Status build_regex(std::span<const char> pattern, GrammarBuilder& builder, uint32_t* expression, Error* error);
 // Defines the rule `name` as the strings that match the pattern as a whole.
 Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,

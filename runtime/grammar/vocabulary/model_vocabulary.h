@@ -1,8 +1,7 @@
 // The vocabulary of a model, for use with grammars.
 //
-// Building a vocabulary means sorting all tokens, and takes about a megabyte of memory. The converter can do this once
-// and write the arrays to a section of the model file. The section is then used in place, after a verification that
-// takes time linear in its size.
+// Building a vocabulary sorts all tokens and takes about a megabyte of memory. The converter can do this once and write
+// the arrays to a section of the model file. The section is then used in place, after a verification in linear time.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +25,8 @@ Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* err
 Status create_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
                                Error* error);
 
-// Version of the section, which increases with every change to TrieNode or the arrays. The upper half is the version of
-// the text summaries.
+// Version of the section. Increase it with every change to TrieNode or the arrays. The upper half is the version of the
+// text summaries.
 inline constexpr uint32_t kPreparedVersion = kPrefilterVersion << 16 | 1;
 
 // The vocabulary section of a model file.
@@ -41,8 +40,8 @@ struct PreparedVocabulary {
 // Returns the bytes of the arrays.
 size_t prepared_vocabulary_size(uint32_t token_count, size_t text_count, size_t node_count);
 
-// Verifies arrays that may come from an untrusted file: they must equal the arrays that build_vocabulary() would make
-// from the source. The vocabulary refers to both. Returns kModelCorrupt if they differ.
+// Verifies arrays that may come from an untrusted file. They must equal the arrays that build_vocabulary() would make
+// from the source; otherwise returns kModelCorrupt. The vocabulary refers to the arrays and the source.
 Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVocabulary& prepared,
                                 Vocabulary* vocabulary, Error* error);
 

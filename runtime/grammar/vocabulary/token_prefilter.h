@@ -1,11 +1,11 @@
 // Token prefilters: sets of tokens that are prepared with the vocabulary, so that the search for a mask can start with
 // thousands of tokens at once.
 //
-// Characters are divided into five classes, few enough that the classes in a string fit a small bit set. Characters
-// that JSON strings must escape, and bytes that are not UTF-8, have no class. So the strings over these classes are the
+// Characters are divided into five classes, so the classes in a string fit a small bit set. Characters that JSON
+// strings must escape, and bytes that are not UTF-8, have no class. The strings over these classes are therefore the
 // possible contents of a JSON string. The summary of a string is one byte: the classes that occur in it, and the class
 // of its length. A prefilter is a bit set of classes and a maximum length, and contains all strings that satisfy both.
-// The summaries of 64 tokens are compared with it at a time, eight per machine word.
+// Summaries are compared with the prefilter 64 at a time, eight per machine word.
 //
 // Example: the token " Hello" has 6 characters: a space, an upper-case letter and lower-case letters. A prefilter of
 // all classes and at most 8 characters contains the token. A prefilter without spaces does not, and neither does one of

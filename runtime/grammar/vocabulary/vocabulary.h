@@ -4,8 +4,8 @@
 // a, an, and, b have the ranks 0 to 3, and the node of "a" stands for the ranks 0 to 2. The trie is an array of nodes
 // of eight bytes in depth-first order. A walk proceeds from a node to the next one, or past its subtree if no token
 // with this prefix is possible. Each node and each token has a summary of its text (token_prefilter.h), which decides
-// whether a prefilter contains it. The arrays are built once and then shared: either here, in the caller's memory, or
-// by the converter, in the model file (model_vocabulary.h).
+// whether a prefilter contains it. The arrays are built once and then shared. They are built here, in the caller's
+// memory, or by the converter, in the model file (model_vocabulary.h).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace sotto {
 
-// The source of a vocabulary. Special and empty tokens never match text, and are allowed only at the end of the text,
+// The source of a vocabulary. Special and empty tokens never match text. They are allowed only at the end of the text,
 // or where the grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;
@@ -59,7 +59,7 @@ class TrieNode {
 
   // Returns the first node after the subtree.
   uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }
-  // Returns the rank of the first token in the subtree. Tokens that end at this node come before the tokens of the next
+  // Returns the rank of the first token in the subtree. The tokens that end at this node come before those of the next
   // node.
   uint32_t first_token() const { return static_cast<uint32_t>(bits_ >> 16) & kMaxIndex; }
   // Returns the size of the prefix in bytes.
