@@ -20,8 +20,9 @@ void release(const ModelParams& params, const ByteRange& range) {
   params.release(params.release_user_data, range.bytes, range.size);
 }
 
-// Returns the range of the scales and biases if they are contiguous in the file, else an empty range. Packed weights
-// contain copies of them. The scales of a tied head are not part of the range, because the embedding uses them.
+// Returns the range of the scales and biases if they are contiguous in the file, or else an empty range. Packed weights
+// contain copies of these arrays. The range does not include the scales of a tied head, because the embedding uses
+// them.
 ByteRange scales_and_biases(const ModelView& view) {
   uintptr_t begin = UINTPTR_MAX, end = 0;
   size_t total = 0;
@@ -59,8 +60,8 @@ bool has_int4_weights(const ModelView& view) {
   return false;
 }
 
-// Returns the bytes of a linear layer that the kernels read: the form packed for this CPU if the file has one, else the
-// plain form.
+// Returns the bytes of a linear layer that the kernels read: the form packed for this CPU if the file has one, or else
+// the plain form.
 ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
   const bool is_packed = packed_section >= 0 && view.linear(index).tiles == nullptr;
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
@@ -195,7 +196,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
-  // The pages below were read for verification. Generating text needs few of them.
+  // The verification has read the pages below. Generating text needs few of them.
   if (plan.pack || plan.packed_section >= 0) release(params, scales_and_biases(plan.view));
   release(params, plan.view.position_bytes());
   release(params, plan.view.metadata());

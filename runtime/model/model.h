@@ -1,5 +1,5 @@
 // A model that is ready to run: the verified file, the selected instruction set, and the weights in the form that the
-// kernels read, either in the file or in the caller's memory. A model is immutable and shared by its sessions.
+// kernels read. The weights are in the file or in the caller's memory. A model is immutable, and its sessions share it.
 #pragma once
 
 #include <cstddef>

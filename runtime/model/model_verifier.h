@@ -15,7 +15,7 @@ struct Norm;
 
 namespace sotto {
 
-// The rule that the bytes of a tensor must follow.
+// The rule for the values of a tensor.
 enum class TensorKind : uint8_t {
   kInt8,    // rows of a linear layer
   kFinite,  // float32, all numbers finite
@@ -30,7 +30,7 @@ struct TensorName {
   const char* part;
 };
 
-// A tensor as the metadata describes it, with the kind and the size that it must have.
+// A tensor as the metadata describes it, with its required kind and size.
 struct TensorSpec {
   TensorName name;
   TensorKind kind;
@@ -39,7 +39,7 @@ struct TensorSpec {
   uint64_t tile_size;  // tile size for kTiles
 };
 
-// Checks that a linear layer has either int8 weights or tiles, but not parts of both.
+// Checks that a linear layer has either int8 weights or tiles, and no field of the other form.
 Status verify_form(const format::Linear& linear, const TensorName& name, Error* error);
 
 // Calls visit(context, spec) for every tensor of a model, in file order, and stops at the first failure. verify_form()

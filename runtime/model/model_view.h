@@ -68,7 +68,7 @@ struct ByteRange {
   uint64_t checksum = 0;
 };
 
-// The vocabulary section as the file describes it. The code that uses the section verifies its bytes.
+// The vocabulary section as the file describes it. ModelView does not verify its bytes; the user of the section does.
 struct VocabularySection {
   uint32_t version = 0;
   uint32_t text_count = 0;
@@ -114,9 +114,9 @@ class ModelView {
   ByteRange linear_bytes(size_t index) const;  // its int8 weights or its tiles
   bool has_int8_linears() const;
 
-  // Finds the section whose weights are packed with the layout `fingerprint`, or sets `*section` to -1. Select the
-  // instruction set first, because the section must have the sizes that packed_size() (kernels/linear/linear.h) returns
-  // for it. Fails if a section with this layout does not fit the model.
+  // Finds the section of packed weights with the layout `fingerprint`, or sets `*section` to -1 if there is none. The
+  // instruction set must be selected first, because packed_size() (kernels/linear/linear.h) determines the size of the
+  // section. Fails if a section with this layout does not fit the model.
   Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
   ByteRange packed_linear(int section, size_t index) const;
 

@@ -1,5 +1,4 @@
-// The sampling parameters that a model file recommends. Parameters that the file does not name have the defaults of
-// SamplerParams.
+// The sampling parameters that a model file recommends.
 #pragma once
 
 #include <cstdint>

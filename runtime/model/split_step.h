@@ -10,16 +10,15 @@ namespace sotto {
 inline constexpr size_t kMaxSplitSteps = 8;
 inline constexpr uint32_t kMaxSplitClasses = 255;
 
-// The maximum number of state changes of an automaton after its last match. The converter rejects patterns that need
-// more.
+// The maximum number of state changes of an automaton after its last match. The converter rejects patterns with more.
 inline constexpr size_t kMaxSplitLookahead = 32;
 
 // The maximum number of states that read any number of characters without a match.
 inline constexpr size_t kMaxLoopStates = 4;
 
 // A step, stored as 32-bit numbers: the header; the classes of the 128 ASCII characters, four per number; the first
-// code points of all ranges; the classes of the ranges; and the transitions as a matrix (state, class), whose last
-// column is the end of the text.
+// code points of all ranges; the classes of the ranges; and the transitions as a matrix (state, class). The last column
+// of the matrix is the end of the text.
 struct SplitStep {
   struct Header {
     uint32_t flags;
@@ -45,7 +44,7 @@ struct SplitStep {
   std::span<const uint32_t> transitions;
 };
 
-// Reads the first of several verified steps and removes it from `*steps`, which must not be empty.
+// Reads the first of several verified steps and removes it from `*steps`. There must be at least one.
 SplitStep read_split_step(std::span<const uint32_t>* steps);
 
 // Verifies that the numbers are at most kMaxSplitSteps consistent steps.

@@ -114,7 +114,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
-// Checks that the ids are in range and that the bytes of their tokens are not empty and in strictly ascending order.
+// Checks that the ids are in range, and that their tokens are not empty and in strictly ascending order of their bytes.
 Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens, const char* name, Error* error) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= view.token_count || view.bytes_of(tokens[i]).empty() ||

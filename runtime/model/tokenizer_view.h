@@ -19,8 +19,8 @@ enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused 
 // The algorithm that encodes a piece of text (runtime/text/README.md).
 enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram = 2, kWordPiece = 3, kWordLevel = 4 };
 
-// When encoding adds a space before the text between added tokens: never; if the text does not begin with one; only at
-// the start of the whole text, if it does not begin with one; or always.
+// When encoding adds a space before a text between added tokens. kIfMissing: if the text does not begin with a space.
+// kIfMissingAtStart: the same, but only at the start of the whole text.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
 // Where a word has its space when the pre-tokenizer strips white space: nowhere, before or after.
@@ -63,19 +63,19 @@ enum SpaceRule : uint8_t {
   kAllSpaceRules = 31
 };
 
-// The maximum number of combining classes in a model, which limits how often a mark is read. Unicode has 55 besides 0.
+// The maximum number of combining classes in a model. It limits how often a mark is read. Unicode has 55 besides 0.
 inline constexpr int kMaxCombiningClasses = 64;
 
-// The flag of a trie unit that is a value. Other units consist of the byte that leads to them, an offset, and the flags
-// 8 and 9.
+// The flag of a trie unit that contains a value. Every other unit contains the byte that leads to it, an offset, and
+// the flags 8 and 9.
 inline constexpr uint32_t kTrieValue = uint32_t{1} << 31;
 
 // The tables of normalization in the order of its steps (runtime/text/normalizer.h). A step with an empty table is
 // absent.
 struct NormalizerView {
   CharacterMap characters;
-  // SentencePiece's rules, which replace `characters`: a double array (Aoe 1989) of strings, whose values are offsets
-  // of replacements that end with a zero byte.
+  // SentencePiece's rules, used instead of `characters`: a double array (Aoe 1989) of strings. The value of a string is
+  // the offset of its replacement, which ends with a zero byte.
   std::span<const uint32_t> rule_trie;
   std::span<const char> rule_texts;
   std::span<const uint32_t> graphemes;  // a split step, if rules apply to grapheme clusters
@@ -134,7 +134,7 @@ struct TokenizerView {
 // Returns the hash of a pair of tokens. Linear probing starts at this hash modulo the table size.
 constexpr uint32_t merge_hash(uint32_t left, uint32_t right) { return fibonacci_hash(uint64_t{left} << 32 | right); }
 
-// The maximum number of occupied slots that a lookup may visit.
+// The maximum number of occupied slots that a lookup visits.
 inline constexpr size_t kMaxMergeProbes = 256;
 
 // The maximum size of a token. Longer tokens are rejected, so that text buffers can have a fixed size.
@@ -146,8 +146,8 @@ inline constexpr size_t kMaxUnorderedTokenBytes = 128;
 // Points `view` at the arrays of a FlatBuffers table that has been verified.
 void read_tokenizer(const format::Tokenizer& table, TokenizerView* view);
 
-// Checks every property that makes encoding and decoding safe in memory and bounded in time, and computes the fields
-// that are not in the file.
+// Checks all properties that the memory safety and the time bounds of encoding and decoding depend on. Computes the
+// fields that are not in the file.
 Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error);
 
 }  // namespace sotto
