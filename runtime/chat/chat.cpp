@@ -111,7 +111,7 @@ Status Chat::set_stops(const StopParams& params, Error* error) {
   return session_->set_stops(all, error);
 }
 
-// Rejects text that is not UTF-8, and text of special tokens, which must come from the format only.
+// Rejects text that is not UTF-8, and text of special tokens. Only the format may contain special tokens.
 Status Chat::check_text(ChatRole role, std::span<const char> text, Error* error) const {
   if (static_cast<uint32_t>(role) > static_cast<uint32_t>(ChatRole::kTool)) {
     return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role), "; it must be from 0 to 3");
@@ -161,7 +161,7 @@ bool Chat::has_space(uint32_t first, uint32_t added, size_t bytes) const {
   return kept + added <= params_.message_limit && kept_bytes(first) + bytes <= params_.history_bytes;
 }
 
-// Finds the oldest turn that can stay. If not even the last one can, sets `*first` to it and returns false.
+// Finds the oldest turn that can stay. If even the last turn cannot stay, sets `*first` to it and returns false.
 bool Chat::find_space(uint32_t added, size_t bytes, uint32_t* first) const {
   *first = system_count();
   while (!has_space(*first, added, bytes)) {
@@ -194,7 +194,8 @@ void Chat::drop_before(uint32_t first) {
   if (first > begin) erase(begin, first - begin);
 }
 
-// Sets `*bytes` to what the history keeps of a message: the tokens of a reply, in tokens_, or the text itself.
+// Sets `*bytes` to the contents that the history stores for a message: the tokens of a reply, in tokens_, or the text
+// itself.
 Status Chat::encode_message(ChatRole role, std::span<const char> text, std::span<const uint8_t>* bytes, Error* error) {
   *bytes = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
   if (role != ChatRole::kAssistant) return Status::kOk;
@@ -262,8 +263,8 @@ Status Chat::append_text(std::span<const char> before, std::span<const char> tex
   return Status::kOk;
 }
 
-// Writes the tokens of the conversation to tokens_, without the messages before `first` that are not the system's, and
-// up to the place of a reply. Returns kBufferTooSmall if they do not fit.
+// Writes the tokens of the prompt to tokens_: the system's message, the messages from `first` on, and the beginning of
+// a reply. Returns kBufferTooSmall if they do not fit.
 Status Chat::build_prompt(uint32_t first, size_t* count, Error* error) {
   *count = 0;
   SOTTO_TRY(append_text(format_.start(), {}, {}, count, error));
@@ -289,7 +290,8 @@ Status Chat::build_prompt(uint32_t first, size_t* count, Error* error) {
   return append_text(format_.part(ChatRole::kAssistant).before, {}, {}, count, error);
 }
 
-// Returns whether the messages from `first` on, a reply, and the tokens of both fit. Writes to tokens_.
+// Returns whether the history and the context have space for the messages from `first` on and a reply. Overwrites
+// tokens_.
 bool Chat::fits(uint32_t first) {
   size_t count = 0;
   return has_space(first, 1, params_.reply_tokens * sizeof(int32_t)) &&
@@ -304,8 +306,8 @@ uint32_t Chat::find_prompt_start() {
   uint32_t last = count_ - 1;
   while (messages_[last].role != ChatRole::kUser) --last;
   if (last == begin || !fits(last)) return count_;
-  // Each turn that is dropped makes the prompt shorter, so a binary search finds it: the turn after `begin` may be too
-  // old, and the one after `end` fits.
+  // The fewer turns the prompt has, the shorter it is, so a binary search finds the turn. The turn after `begin` may be
+  // too old, and the turn after `end` fits.
   uint32_t end = last - 1;
   while (begin < end) {
     const uint32_t middle = begin + (end - begin) / 2;
@@ -373,7 +375,7 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
     if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->set_limit(UINT64_MAX);
     if (!is_failure(status)) {
       const TokenStream& stream = session_->stream();
-      // Where a stop string ends the text inside a token, several tokens may replace it, also beyond max_tokens.
+      // If a stop string ends the text inside a token, several tokens may replace that token, even beyond max_tokens.
       const uint64_t end = std::min<uint64_t>({stream.token_count(), context, count + free});
       size_t size = 0;
       for (uint64_t i = count; i < end; ++i) tokens_[size++] = stream.token_at(i);

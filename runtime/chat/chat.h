@@ -1,4 +1,5 @@
-// A conversation over a session: it stores the messages, and makes the session's stream equal to them before a reply.
+// A conversation over a session. It stores the messages. Before a reply, it makes the session's stream equal to their
+// prompt.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,8 @@ class Chat {
   bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
 
  private:
-  // A message. Its contents are the next `size` bytes of the history: tokens for the model's replies, otherwise text.
+  // A message. Its contents are the next `size` bytes of the history. They are tokens for the model's replies, and text
+  // for all other messages.
   struct Message {
     ChatRole role;
     uint32_t size;

@@ -21,10 +21,10 @@ class ChatFormatView {
  public:
   static constexpr size_t kMaxBytes = 4096;
 
-  // Returns the text of a format with a name, or an empty string for other values.
+  // Returns the text of a named format, or an empty string for other values.
   static const char* text_of(ChatFormat format);
 
-  // Reads a format, whose text must stay in place.
+  // Reads a format. Its text must outlive the view.
   Status parse(std::span<const char> text, Error* error);
 
   std::span<const char> start() const { return start_; }
