@@ -1,10 +1,10 @@
 // The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975). The automaton
-// finds any of a list of strings in a text that arrives letter by letter. The time is O(length of the text * children
-// per node), because the children of a node are a linked list.
+// finds any of a list of strings in a text that arrives letter by letter. The children of a node are a linked list, so
+// the time is O(length of the text * children per node).
 //
-// A state is the longest prefix of a string that the text so far ends with: a node of the trie of all strings. If a
-// node has no child for the next letter, the failure link leads to the next shorter prefix. Letters may be bytes or
-// code points. Nodes are numbered by `Index`, whose size decides the memory per node.
+// A state is a node of the trie of all strings: the longest prefix of a string that is a suffix of the text so far. If
+// a node has no child for the next letter, the failure link leads to the next shorter prefix. Letters may be bytes or
+// code points. `Index` is the type of node numbers; its size decides the memory per node.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class AhoCorasick {
   // Returns the bytes of memory for strings with `letter_count` letters in total.
   static constexpr size_t memory_size(size_t letter_count) { return (letter_count + 1) * sizeof(Node); }
 
-  // Takes `memory`, aligned for Index and Letter, for an empty automaton. The caller then inserts the strings, none of
-  // which may be empty, and calls link().
+  // Takes `memory`, aligned for Index and Letter, for an empty automaton. The caller then inserts the strings and calls
+  // link(). No string may be empty.
   void init(void* memory) {
     nodes_ = static_cast<Node*>(memory);
     node_count_ = 0;
@@ -44,8 +44,8 @@ class AhoCorasick {
     }
     nodes_[node].matched = static_cast<Index>(string.size());
   }
-  // Computes the failure links in breadth-first order. The queue needs no memory of its own: it is a list threaded
-  // through the nodes.
+  // Computes the failure links in breadth-first order. The queue is a list through the nodes, so it needs no other
+  // memory.
   void link() {
     Index last = 0;
     for (Index node = 0;; node = nodes_[node].next_in_order) {
@@ -71,7 +71,7 @@ class AhoCorasick {
   }
   // Returns the length of the longest suffix of the text that is a prefix of some string.
   size_t depth(State state) const { return nodes_[state].depth; }
-  // Returns the size of the longest string that the text ends with, or 0.
+  // Returns the length of the longest string that is a suffix of the text, or 0.
   size_t matched(State state) const { return nodes_[state].matched; }
   // Returns the state of that string, if there is one.
   State match(State state) const {
@@ -80,7 +80,7 @@ class AhoCorasick {
   }
 
  private:
-  // A prefix of a string, with the links that lead on from it.
+  // A prefix of a string, with its links to other prefixes.
   struct Node {
     Index first_child;
     Index next_sibling;

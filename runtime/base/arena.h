@@ -48,8 +48,8 @@ class Arena {
     return reinterpret_cast<T*>(address);
   }
 
-  // Calls each function with an arena that begins here. What they take shares one part of the memory; this arena
-  // continues after the largest. Only what one of the functions has taken may be in use at a time.
+  // Calls each function with an arena that begins here. The arrays of all functions share one range of memory, and this
+  // arena continues after the largest. Only the arrays of one function may be in use at a time.
   template <typename... Layouts>
   void overlay(Layouts... layouts) {
     const Arena begin = *this;

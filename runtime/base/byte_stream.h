@@ -1,5 +1,5 @@
-// Reads and writes numbers and arrays as bytes in the order of the CPU, which is little-endian (xxhash64.cpp), for
-// saved states.
+// Reads and writes numbers and arrays as bytes, for saved states. The byte order is that of the CPU, which must be
+// little-endian (xxhash64.cpp).
 #pragma once
 
 #include <cstddef>

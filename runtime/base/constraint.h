@@ -1,5 +1,5 @@
-// The interface through which an object such as a grammar's matcher limits the next token of a session or search.
-// Neither side has to include the other.
+// The interface of objects that limit the next token of a session or search, such as a grammar's matcher. Sessions do
+// not include grammars, and grammars do not include sessions.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace sotto {
 
-// A type-erased reference to a constraint, or to none. Sequence 0 is the session's stream; a search forks it into 1, 2,
-// ... If a function fails, nothing has changed.
+// A type-erased reference to a constraint, or an empty reference. Sequence 0 is the session's stream; a search forks it
+// into the sequences 1, 2, ... If a function fails, nothing has changed.
 class TokenConstraint {
  public:
   TokenConstraint() = default;
@@ -38,7 +38,7 @@ class TokenConstraint {
   // Makes sequence `to` a copy of `from`, in constant time.
   void fork(uint32_t from, uint32_t to) const { functions_->fork(object_, from, to); }
 
-  // Remembers the current state of sequence 0. restart() returns to it, however many tokens have been accepted since.
+  // Remembers the current state of sequence 0. restart() returns to this state after any number of tokens.
   void mark_start() const { functions_->mark_start(object_); }
   void restart() const { functions_->restart(object_); }
 
@@ -49,7 +49,7 @@ class TokenConstraint {
   Status accept_text(uint32_t sequence, std::span<const char> text) const {
     return functions_->accept_text(object_, sequence, text);
   }
-  // Writes the text that must come next, or as much of it as fits, and stores its size in `*size`.
+  // Writes the text that must come next, as much as fits, and stores its size in `*size`.
   Status forced_text(uint32_t sequence, std::span<char> text, size_t* size) const {
     return functions_->forced_text(object_, sequence, text, size);
   }

@@ -1,4 +1,4 @@
-// A hash index maps the hash of a key to the number of its entry in an array of the owner.
+// A hash index maps the hash of a key to the number of the key's entry in an array of the owner.
 //
 // The owner compares keys itself, so the index depends on neither keys nor entries. The index is an open-addressing
 // table with linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm L). A slot
@@ -42,8 +42,8 @@ class HashIndex {
  public:
   static constexpr uint32_t kAbsent = UINT32_MAX;
 
-  // Takes slots for `capacity` entries from the arena: of 16 bits if the numbers of the entries fit, and otherwise of
-  // 32. clear() must be called before the first use.
+  // Takes slots for `capacity` entries from the arena. A slot has 16 bits if the numbers of the entries fit, and
+  // otherwise 32. clear() must be called before the first use.
   void layout(Arena& arena, uint32_t capacity) {
     const uint32_t slot_count = std::bit_ceil(std::max(capacity + capacity / 2 + 1, 16u));
     mask_ = slot_count - 1;
@@ -72,7 +72,7 @@ class HashIndex {
     }
   }
 
-  // Returns the number that was inserted with this hash and makes equals(number) true, or kAbsent.
+  // Returns a number that was inserted with this hash and for which equals(number) is true, or kAbsent.
   template <typename Equals>
   uint32_t find(uint32_t hash, Equals equals) const {
     for (uint32_t slot = hash & mask_; at(slot) != 0; slot = (slot + 1) & mask_) {
@@ -88,21 +88,21 @@ class HashIndex {
     set(slot, number + 1);
   }
 
-  // Erases the entry that was inserted last. Erasing entries in reverse order of insertion never leaves a gap that a
-  // search would stop at, so the whole index can be emptied in time proportional to its entries.
+  // Erases the entry that was inserted last. Erasing in reverse order of insertion never interrupts a chain of probes.
+  // The whole index can therefore be emptied in time proportional to its entries.
   void erase_newest(uint32_t hash, uint32_t number) {
     uint32_t slot = hash & mask_;
     while (at(slot) != number + 1) slot = (slot + 1) & mask_;
     set(slot, 0);
   }
 
-  // Returns the number of slots that the index should have before one more entry is inserted, or 0 if it need not grow.
-  // This is for an index that starts without slots and grows through use() and rehash().
+  // Returns the number of slots to grow to before one more entry is inserted, or 0 if the index need not grow. For an
+  // index that starts without slots and grows through use() and rehash().
   uint32_t wanted_slots(uint32_t entry_count) const {
     if (slots_ == nullptr) return std::max(kMinSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;
   }
-  // Moves all entries into new slots. hash_of(number) returns the hash that the number was inserted with.
+  // Moves all entries into new slots. hash_of(number) must return the hash with which the number was inserted.
   template <typename HashOf>
   void rehash(uint32_t* slots, uint32_t slot_count, HashOf hash_of) {
     const HashIndex old = *this;

@@ -1,6 +1,6 @@
-// Objects in one block of the caller's memory. The object is at the beginning of the block, in T::kObjectBytes bytes,
-// and the arrays that T::layout(Arena&, ...) takes follow it. kObjectBytes is the same on every platform, because
-// memory sizes are part of the API.
+// Objects in one block of the caller's memory. The first T::kObjectBytes bytes of the block contain the object. The
+// arrays that T::layout(Arena&, ...) takes follow it. kObjectBytes is the same on every platform, because memory sizes
+// are part of the API.
 #pragma once
 
 #include <cstddef>

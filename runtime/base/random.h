@@ -12,8 +12,8 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::arra
 // Returns 64 uniform bits: number `index` of the stream that `seed`, `sequence` and `lane` select.
 uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence = 0, uint32_t lane = 0);
 
-// Returns 64 uniform bits: output `index` of SplitMix64 (Steele et al. 2014) seeded with `seed`, which is several times
-// faster than Philox. Use it where every token of the vocabulary needs a number.
+// Returns 64 uniform bits: output `index` of SplitMix64 (Steele et al. 2014) seeded with `seed`. Several times faster
+// than Philox, for uses that need a number per token of the vocabulary.
 inline uint64_t split_mix(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;

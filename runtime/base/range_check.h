@@ -47,8 +47,7 @@ struct RangeRow {
   uint8_t flags;  // a combination of Flags
   float low;      // the lower bound; kAboveLow excludes the bound itself
   float high;     // the upper bound or kNoLimit; kBelowHigh excludes the bound itself
-  // With kHasSpecial, a value that is accepted although it is outside the range. -1 stands for UINT32_MAX in unsigned
-  // fields.
+  // With kHasSpecial, a value outside the range that is accepted too. -1 stands for UINT32_MAX in unsigned fields.
   int32_t special;
 };
 

@@ -1,4 +1,4 @@
-// Transcendental functions that return the same bits on every platform. The functions of the C library do not.
+// Transcendental functions with the same bits on every platform. Those of the C library differ between platforms.
 #pragma once
 
 #include <algorithm>

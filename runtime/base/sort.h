@@ -1,5 +1,5 @@
-// Sorting of numbers. libc++ compiles std::sort of numbers into its library, but libsotto is not linked with that
-// library. A lambda as the comparison makes the compiler instantiate std::sort here.
+// Sorting of numbers. libc++ contains a compiled std::sort of numbers in its library, which libsotto does not link. A
+// lambda as the comparison makes the compiler instantiate std::sort here.
 #pragma once
 
 #include <algorithm>

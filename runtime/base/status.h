@@ -1,4 +1,5 @@
-// Details of errors, and helpers that pass failures on. The status codes are generated (runtime/generated).
+// Errors: their details, and helpers that return failures to the caller. The status codes are generated
+// (runtime/generated).
 #pragma once
 
 #include <concepts>
@@ -10,7 +11,7 @@
 
 namespace sotto {
 
-// Describes a failure to a person. The function that fails fills it in.
+// Describes a failure in words. The function that fails fills it in.
 struct Error {
   static constexpr uint64_t kNoOffset = UINT64_MAX;
 

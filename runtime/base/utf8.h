@@ -23,7 +23,7 @@ struct Utf8Character {
 
 Utf8Character decode_utf8(const char* bytes, size_t size);
 
-// Returns whether a byte is a continuation byte, which is any byte of a character except the first.
+// Returns whether a byte is a continuation byte. These are all bytes of a character except the first.
 constexpr bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
 // Writes the UTF-8 form of a scalar value and returns its size.
@@ -32,8 +32,8 @@ uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 // Returns the offset of the first byte that is not part of valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::span<const char> text);
 
-// Turns a stream of byte strings, which may end inside a character, into whole characters. The bytes of an incomplete
-// character are withheld. Bytes that cannot belong to a character become U+FFFD, one per maximal subpart.
+// Turns a stream of byte strings into whole characters. A byte string may end inside a character. The bytes of an
+// incomplete character are withheld. Bytes that cannot belong to a character become U+FFFD, one per maximal subpart.
 class Utf8Stream {
  public:
   // Returns the maximum number of bytes that append() writes for `size` bytes.

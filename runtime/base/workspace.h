@@ -1,6 +1,6 @@
 // Memory of the caller for work whose size is not known in advance: a bump allocator, and arrays that grow inside it.
-// When the memory is exhausted, allocations fail, arrays stop growing, and exhausted() becomes true, so callers check
-// only once, at the end.
+// When the memory is exhausted, allocations fail, arrays stop growing, and exhausted() becomes true. Callers therefore
+// check only once, at the end.
 #pragma once
 
 #include <cassert>
@@ -63,8 +63,8 @@ class Workspace {
   bool exhausted_ = false;
 };
 
-// An array that grows in a workspace. Element 0 can always be read and written, even if nothing could be stored. Code
-// that continues after the workspace is exhausted therefore never leaves its memory.
+// An array that grows in a workspace. Element 0 can always be read and written, even if nothing was stored. Code that
+// continues after the workspace is exhausted therefore never accesses other memory.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
