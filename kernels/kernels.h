@@ -1,10 +1,10 @@
-// The operations of the transformer and of the sampling that every token needs, each with its contract. Every
-// instruction set implements them, and all of them return the same bits as kernels/reference.
+// The operations of the transformer and of the sampling steps that every token needs, each with its contract. Every
+// instruction set implements them and returns the same bits as kernels/reference.
 //
-// Three rules ensure this. Integer dot products are exact. Every float reduction runs in 16 virtual lanes: element i is
-// added to lane i % 16, in the order of i, and the lanes are then folded as a tree (lane j + lane j+8, then j+4, j+2,
-// j+1). Everything else is computed element by element with IEEE operations and explicit fma; products and sums are
-// never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
+// Three rules ensure equal bits. Integer dot products are exact. Every float reduction runs in 16 virtual lanes:
+// element i is added to lane i % 16, in the order of i, and the lanes are then folded as a tree (lane j + lane j+8,
+// then j+4, j+2, j+1). Everything else is computed element by element with IEEE operations and explicit fma. Products
+// and sums are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
 //
 // Inputs are finite unless a comment says otherwise. Other inputs give unspecified numbers but never a fault. Pointers
 // need no alignment. Arrays do not overlap unless a comment allows it. A comment such as (slot, row_stride) is the
@@ -80,8 +80,8 @@ struct AttentionRowsArgs {
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
-// Weights, keys and values are prefetched this number of bytes ahead: two pages, because the hardware prefetcher stops
-// at the end of a page.
+// The distance in bytes at which weights, keys and values are prefetched. It is two pages, because the hardware
+// prefetcher stops at the end of a page.
 inline constexpr size_t kPrefetchDistance = 8192;
 
 constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {
@@ -165,26 +165,26 @@ struct Kernels {
   // may be x.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
-  // Keeps the elements with key_i >= floor (so no NaN), in order: writes x_i to kept_x, and ids_i to kept_ids, or
-  // first_id + i if ids is null. Returns their number. kept_x and kept_ids must have capacity for n elements, and those
+  // Keeps the elements with key_i >= floor (so no NaN), in order, and returns their number. Writes x_i to kept_x, and
+  // ids_i to kept_ids, or first_id + i if ids is null. kept_x and kept_ids must have capacity for n elements, and those
   // after the kept ones may be overwritten. kept_x and kept_ids may be the same arrays as x and ids, or as key.
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                       float* kept_x, int32_t* kept_ids);
 
-  // Returns the sum of to_fixed(weight_i) over the elements with x_i >= ceiling. Of the other elements, writes first +
-  // i to `between` if x_i >= floor, in order. `between` must have capacity for n elements, and those after the
-  // collected ones may be overwritten; it may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches it.
+  // Returns the sum of to_fixed(weight_i) over the elements with x_i >= ceiling. Collects the other elements with x_i
+  // >= floor: writes first + i to `between`, in order. `between` must have capacity for n elements, and those after the
+  // collected ones may be overwritten. It may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches it.
   // Weights are from 0 to 1.
   CollectedSum (*sum_and_collect)(const float* x, float floor, float ceiling, const float* weights, int32_t first,
                                   size_t n, int32_t* between);
 };
 
-// Returns the operations of an instruction set or, with kAuto, of the best one that this CPU supports. Returns null if
-// this build or this CPU does not have it. kReference always exists.
+// Returns the operations of an instruction set. kAuto means the best one that this CPU supports. Returns null if this
+// build or this CPU does not have the instruction set. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
-// Returns the same as find_kernels(Isa::kAuto), for work without linear layers. The result is never an instruction set
-// that needs permission from the operating system: kAvx512amx has the same operations as kAvx512vnni.
+// Like find_kernels(Isa::kAuto), but never requests permission from the operating system. For work without linear
+// layers, this loses no speed: kAvx512amx has the same operations as kAvx512vnni.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// Elementary functions, defined by constants and an order of operations. Every operation is one correctly rounded IEEE
-// operation, so that all implementations of this order give the same bits.
+// Elementary functions, defined by their constants and the order of their operations. Each operation is a correctly
+// rounded IEEE operation, so all implementations that follow the order return the same bits.
 //
 // exp(x), for x <= kExpMax (Cody and Waite 1980):
 //   t = fma(x, kLog2E, kRoundToInteger); n = t - kRoundToInteger
@@ -50,9 +50,9 @@ static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated
 
 inline constexpr int kLanes = 16;
 
-// Number of fraction bits of a weight (an unnormalized probability from 0 to 1) as an integer. A weight is rounded to a
-// multiple of 2^-kFixedBits, so that sums are exact in any order. The last bit of a double in [2^12, 2^13) is 2^-40, so
-// adding 2^12 performs the rounding.
+// The number of fraction bits of a weight in fixed point. A weight is an unnormalized probability from 0 to 1. It is
+// rounded to a multiple of 2^-kFixedBits, so that sums are exact in any order. The last bit of a double in [2^12, 2^13)
+// is 2^-40, so adding 2^12 performs the rounding.
 inline constexpr int kFixedBits = 40;
 inline uint64_t to_fixed(float weight) {
   constexpr double kBase = 0x1p12;

@@ -68,7 +68,7 @@ class ThreadPool {
       return true;
     }
     {
-      // So that the host's handlers run on threads of the host.
+      // The workers block all signals, so that the host's handlers run on threads of the host.
       const BlockedSignals blocked;
       while (thread_count_ < thread_count) {
         Thread* thread = &threads_[thread_count_];
@@ -121,7 +121,7 @@ class ThreadPool {
   }
 
  private:
-  // One of the threads that share a loop: the caller, which is the first, a worker of the pool, or a task of the host.
+  // One of the threads that share a loop: the caller (always the first), a worker of the pool, or a task of the host.
   struct Thread {
     enum State : uint32_t { kFree, kScheduled, kRunning };  // of the host's task
     ThreadPool* pool;
@@ -130,7 +130,7 @@ class ThreadPool {
     IndexRange range;
   };
 
-  // Returns whether fork() has made this process, which then has only the thread that called fork().
+  // Returns whether this process is a child made by fork(). A child has only the thread that called fork().
   bool is_child() const { return process_number() != process_; }
 
   void call_helpers() {
@@ -205,8 +205,8 @@ class ThreadPool {
     }
   }
 
-  // Runs a task of the host. A task that the host runs again is ignored, unless it has been scheduled again: then this
-  // call counts for that.
+  // Runs a task of the host. If the host runs a task twice, the second call does nothing, unless the task has been
+  // scheduled again.
   static void run_host_task(void* argument) {
     auto& thread = *static_cast<Thread*>(argument);
     uint32_t expected = Thread::kScheduled;
@@ -225,8 +225,8 @@ class ThreadPool {
   HostExecutor host_;
   bool is_calling_host_ = false;  // read and written by the thread that calls run()
   uint32_t thread_count_ = 1;
-  // Aligned so that the caller and the first worker do not write to the same cache line: each thread writes to its range
-  // for every index.
+  // Each thread writes to its range for every index. The alignment keeps the ranges of the caller and the first worker
+  // in different cache lines.
   alignas(64) Thread threads_[kMaxThreads];
 
   // The current loop.
@@ -234,8 +234,9 @@ class ThreadPool {
   void* context_ = nullptr;
   std::atomic<uint32_t> pending_ = 0;  // indices that are not done
 
-  // A thread that sets work or finishes it reads sleeping_ or is_waiting_ afterwards; a thread that goes to sleep sets
-  // them and then looks for work again. In the single order of these operations, one of the two sees the other.
+  // A thread that sets or finishes work reads sleeping_ or is_waiting_ afterwards. A thread that goes to sleep first
+  // sets them, and then looks for work again. These operations have a single total order, so one of the two threads
+  // sees the other.
   std::atomic<uint32_t> sleeping_ = 0;
   std::atomic<bool> is_waiting_ = false;
   Mutex mutex_;

@@ -24,16 +24,16 @@ inline constexpr uint32_t kMaxThreads = 64;
 inline constexpr size_t kThreadPoolBytes = 4096;
 inline constexpr size_t kThreadPoolAlignment = 64;
 
-// Creates a pool in `memory`, of kThreadPoolBytes. The caller and at most thread_count - 1 helpers run its tasks;
-// thread_count is at least 2. If `host` is null, the pool starts threads of its own. Returns null if they cannot be
-// started.
+// Creates a pool in `memory`, which must have kThreadPoolBytes bytes. The caller and at most thread_count - 1 helpers
+// run its tasks. thread_count must be at least 2. If `host` is null, the pool starts threads of its own. Returns null
+// if they cannot be started.
 ThreadPool* create_thread_pool(void* memory, uint32_t thread_count, const HostExecutor* host);
 
 // Ends the threads, or waits until the host has run all tasks. `pool` may be null. Does nothing in a child of the
-// process that created the pool, because the child has none of its threads.
+// process that created the pool, because a child made by fork() has none of the threads.
 void destroy_thread_pool(ThreadPool* pool);
 
-// Returns whether the calling thread is in a call of the host's schedule(). `pool` may be null.
+// Returns whether the pool is calling the host's schedule(). `pool` may be null.
 bool is_calling_host(const ThreadPool* pool);
 
 // Runs task(context, i) for each i in [0, count), in any order, and returns when all of them are done. If `pool` is

@@ -1,5 +1,6 @@
-// Threads, mutexes and condition variables for the thread pool: those of POSIX, or of Windows. The classes of the C++
-// library throw. Objects have no destructors, because a child of fork() must leave those of its parent alone.
+// Threads, mutexes and condition variables for the thread pool, from POSIX or Windows. The classes of the C++ library
+// are not used, because they throw. Objects have no destructors, because a child made by fork() must not destroy the
+// objects of its parent.
 #pragma once
 
 #if defined(_WIN32)
@@ -70,7 +71,7 @@ struct BlockedSignals {
   BlockedSignals() {}
 };
 
-// Returns a number of the process that a child made by fork() does not share. Windows has no fork().
+// Returns a number that identifies the process. Windows has no fork(), so all processes may have the same one.
 inline int process_number() { return 0; }
 
 #else
@@ -138,7 +139,7 @@ class BlockedSignals {
   sigset_t old_;
 };
 
-// Returns a number of the process that differs from that of a child made by fork().
+// Returns a number that differs between a process and a child made by fork().
 inline pid_t process_number() { return getpid(); }
 
 #endif

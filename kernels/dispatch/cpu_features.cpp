@@ -141,7 +141,7 @@ uint32_t supported_isas() {
 uint32_t supported_isas() {
   const uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kSimd128);
 #  if defined(SOTTO_LOADED_KERNELS)
-  return isas | isa_bit(Isa::kRelaxedSimd);  // their module is loaded only where it can run
+  return isas | isa_bit(Isa::kRelaxedSimd);  // a host loads their module only where it can run
 #  elif SOTTO_RELAXED_SIMD
   if (relaxed_simd_is_exact()) return isas | isa_bit(Isa::kRelaxedSimd);
 #  endif

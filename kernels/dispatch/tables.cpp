@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// Returns whether kAvx2 may use AVX-VNNI. On a CPU with AVX-512 it does not, as in XNNPACK.
+// Returns whether kAvx2 uses AVX-VNNI: only on CPUs without AVX-512, as in XNNPACK.
 [[maybe_unused]] bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
 constexpr const Int4Kernels* int4(const Int4Kernels* kernels) { return SOTTO_HAS_INT4 ? kernels : nullptr; }

@@ -1,6 +1,6 @@
 // The kernel table, with one row per instruction set. A row contains the operations of the transformer
-// (kernels/kernels.h) and the linear layers (kernels/linear). Most operations are templates (kernels/generic) that are
-// compiled for the vectors of each instruction set; int8 dot products are written separately for each of them.
+// (kernels/kernels.h) and the linear layers (kernels/linear). Most operations are templates (kernels/generic), compiled
+// for the vectors of each instruction set. Int8 dot products are written separately for each of them.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -15,21 +15,21 @@ struct InstructionSet {
   const Int8Kernels* int8;        // null for kReference, where scalar code multiplies
   const Int4Kernels* int4;        // null if this build has no 4-bit layers
   bool (*condition)() = nullptr;  // if set, the row is used only if this returns true
-  // If set, asks the operating system to permit the row, and returns false if it denies the request. The permission
-  // lasts until the process exits.
+  // If set, requests permission for the row from the operating system, and returns false if the request is denied. The
+  // permission lasts until the process exits.
   bool (*enable)() = nullptr;
 };
 
-// Returns the row of an instruction set, whether or not the CPU supports it, or null if the build does not contain it.
+// Returns the row of an instruction set, or null if the build does not contain it. The CPU need not support it.
 const InstructionSet* find_instruction_set(Isa isa);
 
 #if defined(SOTTO_LOADED_KERNELS)
-// Returns the row of a second module of WebAssembly (kernels/wasm/relaxed_simd/module.cpp), or null. JavaScript defines
+// Returns the row of a second WebAssembly module (kernels/wasm/relaxed_simd/module.cpp), or null. JavaScript defines
 // this function.
 __attribute__((import_module("sotto"), import_name("kernels"))) const InstructionSet* loaded_instruction_set();
 #endif
 
-// Parts of the rows, which the directory of each instruction set defines.
+// The contents of the rows. The directory of each instruction set defines them.
 namespace avx2 {
 extern const Kernels kOps;
 extern const Int8Kernels kInt8;

@@ -25,9 +25,9 @@ inline void for_row_groups(size_t count, Multiply multiply) {
   if (count % kRows != 0) multiply(count - kRows);
 }
 
-// Prefetches the data of attention, kPrefetchDistance ahead of the reads and in their order: the keys of all spans, the
-// scales of the keys and of the values, the values, and the first keys of the next head. Rows outside the spans are not
-// prefetched. The function is a template, so that instruction sets do not share an instance (see vector.h).
+// Prefetches the data of attention in the order of the reads, kPrefetchDistance bytes ahead of them: the keys of all
+// spans, the scales of the keys and of the values, the values, and the first keys of the next head. Rows outside the
+// spans are not prefetched. The class is a template, so that instruction sets do not share an instance (see vector.h).
 template <class V>
 class Prefetcher {
  public:

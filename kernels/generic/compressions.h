@@ -1,4 +1,4 @@
-// A table for Vector::compress() on instruction sets that shuffle bytes but have no instruction for it.
+// A table for Vector::compress(), for instruction sets that can shuffle bytes but have no compress instruction.
 // kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 

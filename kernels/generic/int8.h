@@ -1,5 +1,5 @@
-// Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory once: it is
-// prefetched while the tile before it is multiplied, and stays in the caches for all groups of rows.
+// Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory once. It is
+// prefetched while the previous tile is multiplied, and stays in the caches for all groups of rows.
 //
 // `V` describes the vectors of sums of an instruction set. A depth of weights fills V::kTileVectors of them. One pass
 // multiplies as many columns as the registers can hold sums for V::kMaxRows rows.
@@ -63,7 +63,7 @@ class Int8Tiles {
     RowBlock rows;
   };
 
-  // Prefetches cache lines two pages ahead, because the hardware prefetcher stops at the end of a page.
+  // Prefetches cache lines kPrefetchDistance ahead.
   struct Prefetcher {
     const uint8_t* address;
     size_t step;
@@ -93,8 +93,8 @@ class Int8Tiles {
     }
   }
 
-  // Multiplies all rows of a group with a few depths before it continues with the next depths, so that the weights stay
-  // in the L1 cache.
+  // Multiplies all rows of a group with a few depths, then with the next depths, and so on. The weights then stay in
+  // the L1 cache.
   void multiply_group(const Group& group, const uint8_t* packed, size_t column, Prefetcher& prefetcher) const {
     const uint8_t* weights = packed + V::kColumns * sizeof(int32_t);
     Sums sums[kGroupRows];

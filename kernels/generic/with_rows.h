@@ -1,4 +1,4 @@
-// Calls functions that are compiled once per number of rows, so that the sums of all rows stay in registers.
+// Calls a function compiled for the given number of rows, so that the sums of all rows stay in registers.
 // kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 

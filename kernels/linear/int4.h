@@ -1,6 +1,6 @@
-// Linear layers with 4-bit weights. Model files store them in the form that every CPU multiplies with: W[o][i] =
-// (nibble - 7) * block_scale * scale, with one int8 block scale per 32 inputs of an output and one float scale per
-// output. Example: the nibble 9, the block scale 3 and the scale 0.01 mean the weight 0.06.
+// Linear layers with 4-bit weights. All CPUs use the weights as they are in model files: W[o][i] = (nibble - 7) *
+// block_scale * scale, with one int8 block scale per 32 inputs of an output and one float scale per output. Example:
+// the nibble 9, the block scale 3 and the scale 0.01 mean the weight 0.06.
 //
 // A tile contains 16 outputs. It consists of its frame (below), its block scales (block, output), padded with zeros to
 // a multiple of 64 bytes, and its nibbles: for every 8 inputs there are 64 bytes (output, 4), and byte i has input i in
@@ -48,7 +48,7 @@ constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
 }
 
-// Returns the size of all tiles, in 64 bits, so that 32-bit machines can reject shapes that are too large for them.
+// Returns the size of all tiles. The result has 64 bits, so that 32-bit machines can detect shapes that are too large.
 constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
   return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
 }
@@ -66,9 +66,10 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
 // Returns whether this build can multiply 4-bit weights. A build that cannot rejects models with such weights.
 bool int4_available();
 
-// The operands of a multiplication. Kernels that need reordered activations prepare them in groups of rows. Those of
-// kernels/generic/int4.h have groups of nearly equal size (RowBlocks). Such a group has (block, row, 32) activations,
-// zero-padded, and (block, row) initial values of the sums, each -7 times the sum of the 32 activations.
+// The operands of a multiplication. Kernels that need reordered activations prepare them in groups of rows. In
+// kernels/generic/int4.h, the groups have nearly equal sizes (RowBlocks). Such a group has (block, row, 32)
+// activations, zero-padded, and (block, row) initial values of the sums. An initial value is -7 times the sum of the 32
+// activations.
 struct Int4Args {
   const uint8_t* tiles;
   size_t inputs;
@@ -97,8 +98,8 @@ struct Int4Kernels {
   Int4Batch large;  // for more rows
 };
 
-// Returns the bytes of scratch memory that a multiplication of `rows` rows needs: those of groups, or of tiles of 16
-// rows by 64 inputs.
+// Returns the bytes of scratch memory that a multiplication of `rows` rows needs, for groups or for tiles of 16 rows by
+// 64 inputs.
 constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
   const size_t groups = rows * int4_block_count(inputs) * (kInt4Block + sizeof(int32_t));
   if (rows <= kSmallBatchRows) return groups;

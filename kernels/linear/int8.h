@@ -1,5 +1,5 @@
-// The layout of packed int8 weights, the one of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of the
-// kernels.
+// The layout of packed int8 weights and the interface of their kernels. The layout is that of XNNPACK's GEMM
+// microkernels qd8-f32-qc8w.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct TileLayout {
   uint32_t columns;
   uint32_t depth;
   uint32_t rotations;
-  // Limits on the number of inputs of a layer in tiles. For other layers, packed weights are plain rows, and scalar
-  // code multiplies them.
+  // Limits on the number of inputs. The packed weights of layers beyond these limits are plain rows, which scalar code
+  // multiplies.
   uint32_t min_inputs;
   uint32_t max_inputs;
 
@@ -81,8 +81,7 @@ struct Int8Batch {
 };
 
 // The kernels of an instruction set for small and for large batches. Decoding multiplies one row per step, and beam
-// search a few; memory bandwidth then limits the speed. A prefill multiplies many rows; arithmetic then limits the
-// speed.
+// search a few; memory bandwidth limits their speed. A prefill multiplies many rows, and arithmetic limits its speed.
 struct Int8Kernels {
   const TileLayout* layout;
   Int8Batch small;  // for at most kSmallBatchRows rows

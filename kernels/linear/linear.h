@@ -1,9 +1,9 @@
 // Linear layers y = x W^T + b with int8 weights (one scale per output) and int8 rows of activations (RowQuantization).
 // Sums are exact int32. Each output is y = fma(float(sum) * row.scale, weight_scale, bias).
 //
-// Two engines return the same bits. The kernels of an instruction set (kernels/linear/int8.h) multiply from packed
-// weights; on ARM they may be XNNPACK's. The reference multiplies from plain rows. 4-bit weights have kernels and a
-// definition of their own (kernels/linear/int4.h).
+// There are two implementations with the same bits. The kernels of an instruction set (kernels/linear/int8.h) read
+// packed weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have their own kernels
+// and their own definition (kernels/linear/int4.h).
 #pragma once
 
 #include <concepts>
@@ -33,9 +33,9 @@ struct LinearWeights {
   const uint8_t* tiles = nullptr;
 };
 
-// Number of bytes after the rows that must be readable, because packing reads rows of any length in whole words.
+// Number of readable bytes that must follow the rows, because packing reads whole words.
 inline constexpr size_t kWeightPadding = 8;
-// Number of bytes after the activations that an engine may read.
+// Number of readable bytes that must follow the activations.
 inline constexpr size_t kActivationPadding = 128;
 
 // Returns an upper bound of packed_size() over all instruction sets, so that memory sizes do not depend on the CPU. The
@@ -49,19 +49,19 @@ constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_id
   return overflows ? std::numeric_limits<Size>::max() : bytes;
 }
 
-// Selects the instruction set that determines how this process packs weights, in all models. Returns false if this
-// build does not contain it, or if the process already uses another packed layout. kReference never conflicts.
+// Selects the instruction set whose packed layout this process uses for all models. Returns false if this build does
+// not contain it, or if the process already uses another packed layout. kReference never conflicts.
 bool select_linear_isa(Isa isa);
 
-// Returns whether `isa` multiplies from packed weights, as all instruction sets except kReference do. The functions
-// below are for these.
+// Returns whether `isa` reads packed weights. All instruction sets except kReference do. The functions on packed
+// weights below require such an instruction set.
 bool linear_needs_packing(Isa isa);
 
 // Identifies the packed layout of the selected instruction set: a hash of packed weights.
 uint64_t packed_layout_fingerprint();
 
-// Returns the size in bytes of the packed weights of a shape with the selected instruction set, which is a multiple of
-// 64.
+// Returns the size in bytes of the packed weights of a shape with the selected instruction set. The size is a multiple
+// of 64.
 size_t packed_size(uint32_t inputs, uint32_t outputs);
 
 // Packs weights into `packed`, which must have packed_size() bytes. Returns that size.
@@ -90,18 +90,19 @@ LinearKernels linear_kernels(Isa isa);
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
-// Computes the outputs whose bits are set in `wanted` (outputs bits), for one row of activations and with the same bits
-// as run_linear(). The rest of y (outputs) may be overwritten. The call is faster than run_linear() for up to about one
-// percent of the outputs. `scratch` must have inputs bytes plus linear_scratch_size() of one row, and be aligned to 64.
+// Computes only the outputs whose bits are set in `wanted` (outputs bits), for one row of activations. The results have
+// the same bits as those of run_linear(). The rest of y (outputs) may be overwritten. The call is faster than
+// run_linear() for up to about one percent of the outputs. `scratch` must have inputs bytes plus linear_scratch_size()
+// of one row, and be aligned to 64.
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
                         const int8_t* q, const RowQuantization& quantization, float* y, void* scratch);
 
 // Returns the bytes of scratch memory that run_linear() needs.
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows);
 
-// Computes y (inputs), the embedding of token `output`: the dequantized row of its weights, plus `position`. Uses
-// embed_int4() for 4-bit weights, and otherwise Kernels::embed() of the row in weights.packed or weights.rows, with `q`
-// (inputs) as scratch memory.
+// Computes y (inputs), the embedding of token `output`: the dequantized row of its weights, plus `position`. Calls
+// embed_int4() for 4-bit weights, and otherwise Kernels::embed() with the row from weights.packed or weights.rows. `q`
+// (inputs) is scratch memory.
 void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output, const float* position, int8_t* q,
                float* y);
 

@@ -18,8 +18,8 @@ constinit std::atomic<const TileLayout*> selected_layout = nullptr;
 
 const TileLayout& selected_tiles() { return *selected_layout.load(std::memory_order_relaxed); }
 
-// Calls copy(input, offset, count) for every depth of a column: the weights of inputs input ... input + count - 1 are
-// at `offset` from the start of the tile. `count` is a constant, except at the end of the inputs.
+// Calls copy(input, offset, count) for every depth of a column. The depth has the weights of inputs input ... input +
+// count - 1, at `offset` from the start of the tile. `count` is a constant, except at the end of the inputs.
 template <size_t kDepth, size_t kRotations, typename F>
 void for_each_depth(size_t columns, size_t column, size_t inputs, F copy) {
   constexpr size_t kGroup = kDepth * kRotations;

@@ -1,5 +1,6 @@
 // Int8 linear layers with the dot product of relaxed SIMD. Engines agree on its result only if one operand is from 0 to
-// 127. Since q = (q & 127) - 128 (q < 0), there are two dot products, both with the unchanged weights.
+// 127. The activations are therefore split, as q = (q & 127) - 128 (q < 0), into two operands. Both are multiplied with
+// the unchanged weights.
 #include "kernels/generic/int8.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/wasm/simd128/dots.h"

@@ -1,8 +1,9 @@
 // The operations of kernels/generic with the fused multiplication of relaxed SIMD, and attention with its int8 dot
 // product.
 //
-// One operand of the dot product must be from 0 to 127: the magnitudes of the query. Negative elements of the query
-// invert the bits of the keys, and since ~k = -k - 1, the sum is short by these magnitudes.
+// One operand of the dot product must be from 0 to 127: the magnitudes of the query. Where an element of the query is
+// negative, the bits of the keys are inverted. Because ~k = -k - 1, the sum is then too small by the magnitudes of
+// these elements.
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"

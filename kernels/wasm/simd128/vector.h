@@ -1,8 +1,8 @@
 // The 16 lanes of a vector in four 128-bit registers of WebAssembly. kernels/generic/vector.h explains the unnamed
 // namespace.
 //
-// SIMD128 has no fused multiplication and addition. Relaxed SIMD has an instruction that is fused where the CPU can do
-// it, which relaxed_simd/is_exact.cpp checks; without it, fma() computes in double precision.
+// SIMD128 has no fused multiplication and addition, so fma() computes in double precision. Relaxed SIMD has an
+// instruction that is fused if the CPU supports it; relaxed_simd/is_exact.cpp checks this.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -148,8 +148,8 @@ inline v128_t add_product(v128_t a, v128_t b, v128_t c) {
   return wasm_f64x2_add(product, wasm_f64x2_promote_low_f32x4(c));
 }
 
-// Returns lanes that are not zero where rounding `sum` again, to single precision, may be wrong: halfway between two
-// floats, and below the normal ones, where the halves have other bits.
+// Returns lanes that are nonzero where rounding `sum` again, to single precision, may be wrong. This can happen halfway
+// between two floats, and below the normal floats, where the halves have other bits.
 inline v128_t is_doubtful(v128_t sum) {
   constexpr int64_t kRest = (int64_t{1} << 29) - 1, kHalf = int64_t{1} << 28;
   const v128_t is_half = wasm_i64x2_eq(wasm_v128_and(sum, wasm_i64x2_splat(kRest)), wasm_i64x2_splat(kHalf));

@@ -1,4 +1,4 @@
-// Parts of the 4-bit linear layers of all AVX-512 instruction sets: the weights, and the outputs from the sums.
+// Code that the 4-bit linear layers of all AVX-512 instruction sets share: the weights, and the outputs from the sums.
 // kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The order of work of the linear layers with AMX tile registers: two tiles of rows are multiplied with two tiles of
-// weights over all inputs. In between, other instructions convert the weights of later steps to the form of the tile
+// The linear layers with AMX tile registers. A pass multiplies two tiles of rows with two tiles of weights, over all
+// inputs. Between the tile instructions, other instructions convert the weights of later steps to the form of the tile
 // registers, and the sums of the previous rows to floats.
 //
 // `Layer` describes the weights:
@@ -57,7 +57,8 @@ inline void order_rows(const Args& args, size_t index, int8_t flip, int8_t* to) 
   }
 }
 
-// Converts packed weights: all steps of Layer::kTiles tiles `turns` times, then the steps of the next ones.
+// Converts packed weights step by step: all steps of Layer::kTiles tiles, `turns` times, and then those of the next
+// tiles.
 template <class Layer>
 class WeightOrder {
  public:
@@ -140,8 +141,8 @@ class Finish {
   size_t rows_ = 0;
 };
 
-// If there are enough rows, the converted weights of at most kKeptSteps steps are kept for all rows. If a layer has
-// more steps, a few are converted ahead of their use, again for every two tiles of rows.
+// With enough rows and at most kKeptSteps steps, the converted weights are kept for all rows. Otherwise every pass
+// converts them again, a few steps ahead of their use.
 constexpr size_t kKeptSteps = 16;
 constexpr size_t kStepsAhead = 4;
 

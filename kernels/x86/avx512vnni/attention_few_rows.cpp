@@ -1,5 +1,5 @@
-// Attention of a few consecutive queries, which share the keys and values that they read. Sixteen keys at a time are
-// transposed, so that a register contains four dimensions of each of them. Values are widened to floats once for all
+// Attention of a few consecutive queries. All queries share each read of a key or value. Sixteen keys at a time are
+// transposed, so that a register contains four dimensions of each key. Values are widened to floats once for all
 // queries.
 #include <algorithm>
 #include <cassert>

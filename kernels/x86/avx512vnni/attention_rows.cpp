@@ -1,4 +1,4 @@
-// Attention of many consecutive queries, which share the keys and values that they read. It takes four steps:
+// Attention of many consecutive queries. All queries share each read of a key or value. There are four steps:
 //   quantize_queries   int8 queries, transposed: the lanes of a register are 16 queries;
 //   score              dot products with broadcast keys, and the largest score of each query;
 //   weigh              exponentials times the scales of the values, and the sums of the exponentials;
@@ -101,8 +101,7 @@ struct Keys {
   }
 };
 
-// Computes minus_excess, which corrects the dot products for the 128 that is added to keys: -128 times the sum of each
-// query.
+// Computes minus_excess: -128 times the sum of each query. It corrects the dot products, because 128 is added to keys.
 void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i* minus_excess) {
   for (size_t g = 0; g * kLanes < args.row_count; ++g) {
     __m512i sums = _mm512_setzero_si512();
