@@ -59,8 +59,8 @@ void complement_code_points(GrowingArray<Interval>& intervals, uint32_t begin) {
   normalize_code_points(intervals, begin);
 }
 
-// Splits the interval in two unless a single ByteSequence describes the UTF-8 forms of all its code points. The upper
-// part is pushed on the stack.
+// Splits the interval in two, unless a single ByteSequence describes the UTF-8 forms of all its code points. Pushes the
+// upper part on the stack.
 bool Utf8Sequences::split(Interval* interval) {
   const auto cut_after = [&](uint32_t last) {
     stack_[count_++] = {last + 1, interval->last};

@@ -47,8 +47,8 @@ class GrammarWriter {
   GrowingArray<GrammarCall> calls_;     // before link_calls(), rule_start contains a rule instead of a state
   GrowingArray<uint32_t> rule_starts_;  // start state of each rule
   GrowingArray<uint32_t> joined_;       // for each class of Symbols, the class into which it is merged
-  // Number of classes in each merged class. number_classes() and apply_classes() reuse the memory for other numbers of
-  // each merged class.
+  // Number of classes in each merged class. number_classes() and apply_classes() reuse the memory for other numbers per
+  // merged class.
   GrowingArray<uint32_t> joined_counts_;
   GrowingArray<ClassMoves> groups_;
   GrowingArray<TokenRange> ranges_;

@@ -109,7 +109,8 @@ Status GrammarVerifier::verify_token_ranges() const {
   return Status::kOk;
 }
 
-// Verifies a member of a set: members are consecutive, and each member that may come only once needs a bit.
+// Verifies a member of a set. Members must be consecutive, and there must be a bit for each member that may come only
+// once.
 bool GrammarVerifier::is_member(uint32_t index) const {
   const GrammarLoop& loop = grammar_.loop(index);
   const bool is_first = loop.set == index;
@@ -136,8 +137,8 @@ Status GrammarVerifier::verify_loops() const {
   return Status::kOk;
 }
 
-// Verifies that moves and calls are in the order of their states, and that those of the last state end at the ends of
-// the arrays.
+// Verifies that moves and calls are in the order of their states, and that the last state's moves and calls end at the
+// ends of the arrays.
 Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];
@@ -215,7 +216,7 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 namespace {
 
 // Verifies a compiled grammar that may come from an untrusted source. Checks everything that the matcher's safety
-// depends on, but not the data that only determines the language.
+// depends on. Data that determines only the language is not checked.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
       reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {
@@ -227,8 +228,8 @@ Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** gr
   return Status::kOk;
 }
 
-// The FlatBuffer before the block. Apart from the checksum and the size its bytes are constant, so it is written
-// without FlatBufferBuilder, which would allocate.
+// The FlatBuffer before the block. Apart from the checksum and the size, its bytes are constant. It is therefore
+// written without FlatBufferBuilder, which would allocate.
 struct ImageHead {
   uint32_t root;  // distance from this field to the table
   uint8_t identifier[4];

@@ -97,8 +97,8 @@ Status read_source(std::span<const char> text, const GrammarParams& params, Gram
   return fail_at(error, Status::kGrammarSyntax, 0, "1:1: undefined start rule: ", root_name);
 }
 
-// Keeps the warnings about a source until it is compiled: a caller whose memory was too small compiles again, and then
-// each would be repeated.
+// Keeps the warnings about a source until it is compiled. If the memory is too small, the caller compiles again, and
+// the log would otherwise contain each warning twice.
 class Warnings {
  public:
   Warnings(std::span<const char> source, Workspace& workspace) : source_(source), texts_(workspace) {}

@@ -5,8 +5,8 @@
 namespace sotto {
 namespace {
 
-// The sets of classes that are tried, from the largest to the smallest. These sets are nested, so the sets of any two
-// states can be compared by inclusion.
+// The candidates for a set of endless classes, from the largest to the smallest. They are nested, so the sets of any
+// two states can be compared by inclusion.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMaxSweeps = 32;
@@ -16,9 +16,9 @@ constexpr uint8_t kTakes = GrammarState::kExact;
 constexpr uint8_t kMayTake = GrammarState::kRepeats;
 constexpr uint32_t kMaxCount = kLengthCharacters[kLengthCount - 2];
 
-// Calls update(state), which returns whether it changed the state, for all states until none changes. Sweeps alternate
-// between descending and ascending order, because a state may lead to states with higher and lower numbers. Returns
-// whether kMaxSweeps sweeps were not enough.
+// Calls update(state) for all states until none changes. update() returns whether it changed the state. Sweeps
+// alternate between descending and ascending order, because a state may lead to states with higher and lower numbers.
+// Returns true if states still change after kMaxSweeps sweeps.
 template <typename Update>
 bool sweep_states(uint32_t count, Update update) {
   bool changed = true;
@@ -170,7 +170,7 @@ bool Lookahead::is_only_single(uint32_t state) const {
   return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
 }
 
-// Returns whether every character that may follow leads to a state after which fewer characters are allowed.
+// Returns whether fewer characters are allowed after every character that may follow.
 bool Lookahead::is_exact(uint32_t state) const {
   if (is_final(state)) return false;
   const uint32_t count = grammar_.state(state).any_count;
@@ -221,8 +221,8 @@ bool Lookahead::holds(uint32_t state) const {
          ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
-// Sets kTakes and kMayTake. Only states that have them can have single classes, endless classes or a count, and there
-// are few.
+// Sets kTakes and kMayTake. Only states with these flags can have single classes, endless classes or a count, and few
+// states have them.
 void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
@@ -249,9 +249,9 @@ void Lookahead::find_singles(GrammarState* states) const {
   }
 }
 
-// Finds the states after which strings of any length over the classes may follow. The search first assumes it of all
-// states that may take them. It then withdraws the assumption from states that lead to states without it, until nothing
-// changes. Withdraws it from all if the sweeps do not suffice.
+// Finds the states after which strings of any length over the classes may follow. The function first assumes this for
+// all states that may take the classes. It then withdraws the assumption from states that lead to a state without it,
+// until nothing changes. If the sweeps do not suffice, it withdraws the assumption from all states.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {

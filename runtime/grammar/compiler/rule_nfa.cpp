@@ -109,8 +109,8 @@ class NfaBuilder {
     }
   }
 
-  // Returns a state with an edge to `target` by the bytes of this range. Recent byte sequences share such states, which
-  // keeps the automata of large character sets small.
+  // Returns a state with an edge to `target` that reads the bytes of this range. Recent byte sequences share such
+  // states, so the automata of large character sets stay small.
   uint32_t suffix(uint8_t lo, uint8_t hi, uint32_t target) {
     constexpr uint32_t kRemembered = 16;  // number of newest suffixes that are searched
     for (uint32_t i = 0; i < std::min(suffixes_.size(), kRemembered); ++i) {
@@ -344,8 +344,8 @@ class Analyzer {
     return result;
   }
 
-  // Finds the states that can reach the exit of their rule, backwards from the exits. A rule is productive if its start
-  // is such a state.
+  // Finds the states from which the exit of their rule can be reached, backwards from the exits. A rule is productive
+  // if its start is such a state.
   void find_live() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_live(rule.exit);
     do {

@@ -55,7 +55,8 @@ class StructuralTags {
   }
 
  private:
-  // A format whose rule has no body yet, and the string that ends the tag around it, or kNoIndex if there is none.
+  // A format whose rule has no body yet. Also contains the string that ends the tag around it, or kNoIndex if there is
+  // no tag.
   struct PendingRule {
     uint32_t format;
     uint32_t end;
@@ -329,13 +330,14 @@ class StructuralTags {
     return is_hidden ? reject(trigger, "the trigger contains the end of the tag around it") : Status::kOk;
   }
 
-  // Appends free text up to a trigger and a string of its rule, or up to the end. A trigger and the end may overlap, as
-  // < and </a> do; then the text goes on after the trigger with a tag or with the rest of the end.
+  // Appends free text up to a trigger and a string of its rule, or up to the end. A trigger and the end may overlap,
+  // like < and </a>. The text then continues after the trigger with a tag or with the rest of the end.
   Status append_text_before_tag(GrammarBuilder::List& list, std::span<const Stop> triggers, uint32_t end) {
     if (end == kNoIndex) return append_free_text(list, triggers, true);
     GrowingArray<Stop> stops(builder_.workspace());
     const std::string_view text = document_.text(end);
-    // The shortest beginning of the end that contains a trigger is a stop of its own, and the longest trigger counts.
+    // The shortest beginning of the end that contains a trigger is a stop of its own. If several triggers end there,
+    // the longest one counts.
     Stop inner = {text, kNoIndex};
     size_t inner_trigger = 0;
     for (const Stop& trigger : triggers) {
@@ -353,7 +355,8 @@ class StructuralTags {
     return append_free_text(list, stops.span(), false);
   }
 
-  // Returns the rule of what follows a stop: a string of its rule, or the rest of an end that begins in the stop.
+  // Returns the rule of the text after a stop: a string of the stop's rule, or the rest of an end that begins in the
+  // stop.
   uint32_t tag_or_end(const Stop& stop, std::string_view end) {
     GrammarBuilder::List choices;
     builder_.append(choices, builder_.reference(stop.rule));

@@ -34,7 +34,8 @@ class GbnfLexer {
 
   // Skips spaces, tabs and a comment, and also line breaks if `newlines` is set.
   void skip_space(bool newlines);
-  // Reads a name, which is empty if there is none. A dot belongs to a name only between other characters of it.
+  // Reads a name. The result is empty if there is none. A dot belongs to a name only between other characters of the
+  // name.
   std::span<const char> name();
   // Reads a number, which may not exceed kMaxRepetitions. Sets `*digits` to false if there is none.
   Status number(uint32_t* value, bool* digits);

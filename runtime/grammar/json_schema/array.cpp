@@ -146,7 +146,8 @@ class ArrayBuilder {
     return want(wanted);
   }
 
-  // Collects the conditions on the element at `index`. From tuple_ on, all elements have the same conditions.
+  // Collects the conditions on the element at `index`. All elements with an index of at least tuple_ have the same
+  // conditions.
   void collect(uint32_t index) {
     literals_.truncate(0);
     for (const Literal& atom : atoms_) {
@@ -201,8 +202,8 @@ class ArrayBuilder {
     return content;
   }
 
-  // Builds unique elements from the values that "enum" or "const" lists: as a set, in any order, or in the order of the
-  // list if there are too many of them or they are counted.
+  // Builds unique elements from the values that "enum" or "const" lists. They are a set, in any order. If there are too
+  // many values, or if they are counted, they come in the order of the list.
   Status unique(uint32_t* content) {
     collect(0);
     uint32_t list = kNoIndex;
@@ -243,8 +244,8 @@ class ArrayBuilder {
     return Status::kOk;
   }
 
-  // Builds the values in their order, each at most once. There is a rule per value and number of elements before it;
-  // the number saturates where it no longer matters.
+  // Builds the values in their order, each at most once. There is a rule for each pair of a value and the number of
+  // elements before it. The number saturates where it no longer matters.
   Status subsequence(std::span<const uint32_t> values, uint32_t* content) {
     const bool limited = maximum_ < values.size();
     const uint32_t last = limited ? maximum_ : std::max(minimum_, 1u);
@@ -276,8 +277,8 @@ class ArrayBuilder {
     return Status::kOk;
   }
 
-  // Builds a rule per state of counting: the number of elements, and for each kind of wanted elements their number so
-  // far. The latter numbers are the digits of one number, the code.
+  // Builds a rule per state of counting. A state consists of the number of elements, and the number of elements of each
+  // wanted kind. The latter numbers are the digits of one number, the code.
   Status counted(uint32_t* content) {
     const bool bounded = maximum_ != kUnbounded;
     const uint32_t last = bounded ? maximum_ : std::max(tuple_, minimum_);
@@ -327,8 +328,8 @@ class ArrayBuilder {
   }
 
   // Counts an element of the wanted kinds in the bit set `kinds`, and adds their conditions to literals_. Returns the
-  // new code, or kNoIndex if the count of a kind cannot increase: another such element is not allowed or, without a
-  // maximum, need not be counted.
+  // new code. Returns kNoIndex if the count of a kind cannot increase, because another such element is not allowed or,
+  // without a maximum, need not be counted.
   uint32_t count(uint32_t code, uint32_t kinds) {
     uint32_t digit = 1;
     for (uint32_t kind = 0; kind < wanted_.size(); ++kind) {

@@ -5,8 +5,8 @@
 namespace sotto {
 namespace {
 
-// Bounds the time of compiling: a schema of 445,000 expressions takes 0.6 s on a Zen 4 core. The status is not
-// kGrammarTooLarge, because more memory would not help.
+// Bounds the time of a compilation: a schema of 445,000 expressions takes 0.6 s on a Zen 4 core. Beyond the bound, the
+// status is not kGrammarTooLarge, because more memory would not help.
 constexpr uint32_t kMaxExpressions = 500000;
 
 }  // namespace
@@ -51,7 +51,7 @@ uint32_t SchemaCompiler::value(GrowingArray<Literal>& literals) {
     case Goal::kRule:
       break;
   }
-  // Goals that differ only in the order of their literals are equal. The first of them decides the order of members.
+  // Goals that differ only in the order of their literals are equal. The first of them determines the order of members.
   const uint32_t first = goal_literals_.size();
   for (const Literal& literal : literals.span()) goal_literals_.push(literal);
   std::sort(literals.begin(), literals.end(),

@@ -273,7 +273,7 @@ bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Worksp
   const uint32_t any = table.add(true);
   table.set_digits(any, any);
   table.set(any, kPoint, any);
-  // On the bound's side of zero, the magnitude decides. On the other side, either all numbers qualify or none does.
+  // On the bound's side of zero, the magnitude decides. On the other side, all numbers satisfy the bound or none does.
   const bool negative = bound.negative();
   table.set(start, kMinus, minus);
   const bool up_to = upper != negative;

@@ -93,7 +93,7 @@ Status Expansion::apply(Branch& branch, Literal literal) {
   }
 }
 
-// Replaces a schema by its keywords. A negated schema forks one branch per keyword, which negates that keyword.
+// Replaces a schema by its keywords. A negated schema forks one branch per keyword; each branch negates its keyword.
 Status Expansion::apply_schema(Branch& branch, Literal literal) {
   for (uint32_t cell = branch.seen; cell != kNoIndex; cell = cells_[cell].next) {
     schema_.spend(1);
@@ -258,8 +258,9 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes an atom of every required name. A negation forks one branch per name: that name is absent. No branch is forked
-// for a name that "properties" next to "required" restricts: the negation of "properties" covers it.
+// Makes an atom of every required name. A negation forks one branch per name; the branch says that the name is absent.
+// The negation of "properties" covers the names that "properties" next to "required" restricts, so these need no
+// branch.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
@@ -371,7 +372,8 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
     if (verdict == Verdict::kTrue) ++certain;
     if (verdict == Verdict::kOpen) open.push(child);
   }
-  // Let n schemas hold for certain. "Exactly one" then means: no open schema holds, or if n is 0, exactly one does.
+  // Let n schemas hold for certain. "Exactly one" then means that no open schema holds or, if n is 0, that exactly one
+  // does.
   GrowingArray<Literal> literals(workspace_);
   const auto none = [&] {
     literals.truncate(0);
@@ -442,8 +444,8 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes one atom of properties and the keywords next to it. A negation forks one branch per property: its value is
-// present and wrong or, if the property is required, absent or wrong.
+// Makes one atom of "properties" and the keywords next to it. A negation forks one branch per property. In this branch,
+// the property is present with a wrong value or, if it is required, absent or wrong.
 Status Expansion::apply_properties(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {
@@ -469,7 +471,8 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes one atom of all schemas of elements. A negation forks one branch per element: it is present and wrong.
+// Makes one atom of all schemas of elements. A negation forks one branch per element; the branch says that the element
+// is present and wrong.
 Status Expansion::apply_tuple(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {

@@ -44,8 +44,8 @@ class ObjectBuilder {
     bool absent;
     uint32_t pair;  // rule of "name":value
   };
-  // A state of the chain of pairs: the next name, the number of pairs so far, and the violations so far. Violations are
-  // `safe` if a name that the schema mentions has caused them, because no later pair can undo them.
+  // A state of the chain of pairs: the next name, the number of pairs so far, and the violations so far. A violation by
+  // a name that the schema mentions is `safe`, because no later pair can undo it.
   struct PendingState {
     uint32_t position;
     uint32_t count;
@@ -296,7 +296,7 @@ Status ObjectBuilder::read_violation(const Literal& atom) {
   return fits ? Status::kOk : schema_.unsupported(atom.node, "the names of properties are too large to be combined");
 }
 
-// Returns whether a property violates the condition whatever its value is.
+// Returns whether a property violates the condition with every value.
 bool ObjectBuilder::is_by_name(const Violation& violation) const {
   return violation.atom.kind >= LiteralKind::kSomeName || document_.kind(violation.atom.node) == JsonKind::kFalse;
 }
@@ -318,10 +318,10 @@ void ObjectBuilder::add_violations(uint32_t violated) {
   }
 }
 
-// Returns the rule of a pair whose name the schema does not mention. The pair causes the violations `violated`, after
-// earlier such pairs have caused `before`. Returns kNoIndex if there is no such pair. The last of several members with
-// equal names counts. A later name must therefore differ from the name of a pair whose value caused a violation, unless
-// the later pair causes this violation too.
+// Returns the rule of a pair whose name the schema does not mention. Earlier such pairs have caused the violations
+// `before`, and this pair causes the violations `violated`. Returns kNoIndex if there is no such pair. If several
+// members have the same name, the last one counts. The name must therefore differ from that of a pair whose value
+// caused a violation, unless this pair causes the violation too.
 uint32_t ObjectBuilder::others(uint32_t before, uint32_t violated) {
   uint32_t avoided = 0;
   for (uint32_t i = 0; i < violations_.size(); ++i) {
@@ -468,7 +468,8 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   return status_;
 }
 
-// Returns whether the pairs may come in any order. They may not if they are counted or one must violate a condition.
+// Returns whether the pairs may come in any order. They have a fixed order if they are counted, or if one must violate
+// a condition.
 bool ObjectBuilder::is_set() {
   const bool several = violations_.empty() && names_.size() + (others(0, 0) == kNoIndex ? 0 : 1) > 1;
   return !schema_.options().schema_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&

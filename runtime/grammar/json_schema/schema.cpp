@@ -92,8 +92,9 @@ bool has_scheme(std::string_view uri) {
   return colon != std::string_view::npos && uri.find('/') > colon;
 }
 
-// Compares two references after resolving each against its base, without storing the results. An absolute reference
-// replaces the base, a reference that begins with '/' replaces its path, and any other replaces its last segment.
+// Compares two references, each resolved against its base, without storing the results. An absolute reference replaces
+// the base. A reference that begins with '/' replaces the path of the base, and any other reference replaces its last
+// segment.
 struct Resolved {
   std::string_view base;
   std::string_view reference;

@@ -38,8 +38,8 @@ class StringBuilder {
         workspace_(schema_.workspace()) {}
 
   Status build(Atoms atoms, uint32_t* expression);
-  // Precision of the limits on the length: ignored, exact, or fewer strings than the limits allow, where an exact
-  // automaton would be too large.
+  // Precision of the limits on the length: ignored, exact, or stricter than the limits if an exact automaton would be
+  // too large.
   enum class Lengths : uint8_t { kIgnored, kExact, kMayBeFewer };
   // Intersects `automaton` with the conditions of all atoms. `*any` is true as long as no condition has restricted it.
   Status restrict_by(Atoms atoms, Lengths lengths, CharacterAutomaton* automaton, bool* any);
@@ -156,9 +156,9 @@ Status StringBuilder::restrict_by(Atoms atoms, Lengths lengths, CharacterAutomat
   return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
 }
 
-// Intersects the limits on the length with `others`, the automaton of the other conditions, or null. If a state per
-// length and state of `others` is too much, the strings may be shorter than the schema allows: as long as the states
-// suffice for.
+// Intersects the limits on the length with `others`, the automaton of the other conditions, or null. The product has a
+// state per length and state of `others`. If these are too many, the maximum length is reduced to what the limit on
+// states allows.
 bool StringBuilder::limit_length(const CharacterAutomaton* others, const StringFacts& facts, Lengths lengths,
                                  CharacterAutomaton* automaton) {
   const auto limit_to = [&](uint32_t maximum, uint32_t max_states) {

@@ -1,6 +1,6 @@
-// Verdicts on schemas, found without expanding them. A verdict says that a schema holds for all values of a JSON type,
-// or for none, or that several schemas have no value in common. Where a verdict is certain, the expansion (expansion.h)
-// needs no branch.
+// Verdicts on schemas, found without expanding them. There are three verdicts for a JSON type: a schema holds for all
+// values, a schema holds for none, or several schemas have no value in common. Where a verdict is certain, the
+// expansion (expansion.h) needs no branch.
 //
 // Example: {"minimum": 3} holds for all strings, because "minimum" asserts something only about numbers; and {"const":
 // 1} and {"const": 2} have no value in common.

@@ -50,8 +50,8 @@ uint32_t cost_of_call(const CompiledGrammar& grammar, const uint32_t* costs, con
   return add_completions(cost, to_end(grammar, costs, call.target));
 }
 
-// Searches the completions of all states. The edges of the search are the moves and, after them, the calls. An edge can
-// be used once the completions of its target and of the rule that it calls are known.
+// Finds the completions of all states. The edges of the search are first the moves and then the calls. An edge can be
+// used once the completions of its target and of its called rule are known.
 class CompletionSearch {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar);

@@ -1,5 +1,5 @@
-// The shortest completions of a grammar, in tokens. With finish_within, the matcher allows only tokens after which the
-// text can still be completed in the tokens that remain.
+// The shortest completions of a grammar, in tokens. With finish_within, the matcher allows a token only if the text can
+// still be completed in the remaining tokens.
 //
 // The completion of a state is the number of tokens that complete its rule: the sum along the shortest path. A move
 // costs a token, a call costs the completion of the called rule, and a loop or set costs its missing repetitions or

@@ -12,8 +12,8 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   united_capacity_ = limits.visit_count;
   pins_ = arena.take<Pin>(pin_count);
   store_.layout(arena, grammar, limits);
-  // The stepper, the truncation, the collection and the union are never in use at the same time, so they share the
-  // memory after this index. The stepper and the truncation also share the index.
+  // The stepper, the truncation, the collection and the union are never in use at the same time. They therefore share
+  // the memory after this index, and the stepper and the truncation also share the index.
   HashIndex index;
   index.layout(arena, limits.visit_count);
   arena.overlay([&](Arena& part) { stepper_.layout(part, grammar, limits, index); },
@@ -87,9 +87,8 @@ StepResult LazyAutomaton::make_step(const Pin* from, uint32_t symbol_class, Pin*
 // Makes a step, and records it also for the other symbol classes that provably lead to the same set.
 StepResult LazyAutomaton::make_equivalent_steps(const Pin* from, uint32_t symbol_class, Pin* to) {
   SOTTO_TRY_STEP(make_step(from, symbol_class, to));
-  // For each class, counts the states whose moves by that class lead to the same states as their moves by this one, and
-  // nowhere else. If this holds for all states that move, and no other state moves by the class, both classes lead to
-  // the same set.
+  // For each other class, counts the states with the same moves by both classes. If this holds for all states that move
+  // by this class, and no other state moves by the other class, both classes lead to the same set.
   constexpr uint32_t kMaxStates = 32;
   constexpr uint8_t kDiffers = UINT8_MAX;
   const auto states = store_.states(from->set);

@@ -5,7 +5,7 @@
 //
 // A pin is a slot that contains the id of a set in use. A collection renumbers the sets and updates the pins, so
 // functions take pointers to pins instead of ids. The last pins form the trail: pin n of the trail contains the set
-// after n bytes of a token. A walk over the trie of the vocabulary can thereby return to any prefix. A collection
+// after n bytes of a token. A walk over the trie of the vocabulary can therefore return to any prefix. A collection
 // ignores the pins of the trail after the newest one.
 #pragma once
 

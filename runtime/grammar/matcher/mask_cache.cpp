@@ -35,7 +35,7 @@ void MaskCache::flush() {
   index_.clear();
 }
 
-// Hashes the draft. Most masks allow only a few tokens; of these, only the words that contain tokens are hashed.
+// Hashes the draft. Most masks allow only a few tokens, so only the words that contain tokens are hashed for them.
 uint64_t MaskCache::hash_draft() const {
   constexpr uint32_t kFewWords = 64;
   uint64_t hash = 0;

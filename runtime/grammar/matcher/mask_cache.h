@@ -1,6 +1,6 @@
 // Stores token masks compactly. A mask is stored in the shortest of three forms: its words; a list of its tokens; or a
-// list of the tokens that differ from a base, which is another mask stored as words. Equal masks are stored once. A
-// buffer contains the words of the last mask, so that a similar mask takes only a few flips.
+// base, another mask stored as words, with a list of the tokens that differ. Equal masks are stored once. A buffer
+// contains the words of the last mask, so that a similar mask takes only a few flips.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class MaskCache {
   // `mask_bytes` must suffice for one mask of this many tokens. flush() must be called before the first use.
   void layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
-  // Returns zeroed words, in which the caller composes a new mask (the draft). They are valid until the next call.
+  // Returns zeroed words for a new mask, the draft. The caller composes the mask in them. They are valid until the next
+  // call.
   uint64_t* begin_draft();
   // Stores the draft and returns its number. If it does not fit, returns kNoMask and keeps the draft.
   uint32_t store_draft();

@@ -40,7 +40,7 @@ StepResult MaskFinder::find(const Pin* pin, const uint64_t** words) {
   return StepResult::kDone;
 }
 
-// Does not truncate stacks, because the completion depends on them as a whole. Counts are replaced where the completion
+// Stacks are not truncated, because the completion depends on the whole stack. Counts are replaced where the completion
 // stays the same.
 StepResult MaskFinder::find_within(const Pin* pin, uint32_t remaining, const uint64_t** words) {
   Pin* equal = truncated_;

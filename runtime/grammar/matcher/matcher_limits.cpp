@@ -63,8 +63,8 @@ constexpr uint32_t kMaxFrameGrowth = 2;  // in addition
 constexpr uint32_t kLoopEighths = 3;
 constexpr uint32_t kLoopVisits = 2048;
 
-// Members in any order: at every position, each member that may come has a stack node of its own, and every set that
-// can be rolled back contains all of them.
+// Members in any order need many nodes: at every position, each possible member has a stack node of its own, and every
+// set that can be rolled back contains all of these nodes.
 constexpr uint32_t kVisitsPerMember = 6;
 constexpr uint32_t kMaxMembers = 512;
 
@@ -104,8 +104,8 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
   return false;
 }
 
-// Returns how many calls of a rule directly follow a call of the same rule. In a text of such strings, it is often
-// undecided where one ends and the next begins.
+// Returns how many calls of a rule directly follow a call of the same rule. In a text of such strings, the boundary
+// between two strings is often undecided.
 uint32_t count_repeated_calls(const CompiledGrammar& grammar) {
   if (grammar.counts().calls > kMaxAnalysedCalls) return 0;
   uint32_t count = 0;
@@ -146,17 +146,16 @@ MemberCounts count_members(const CompiledGrammar& grammar) {
 // number of states. Left recursion and counting at run time need much more, because many nodes and counts may be in use
 // at the same time.
 //
-// How many states and nodes are in use at the same time depends on the text, so the numbers are fitted, not derived.
-// grammar_measure (tests/unit/grammar/measure.cpp) replays texts of the grammars and schemas of the shared test data
-// with these limits, or with a fraction of them, and names the grammars whose limits do not suffice. The oracle test
-// bounds how often they do not suffice for random grammars. Too large limits cost memory; too small ones fail with a
-// status.
+// The number of states and nodes in use at the same time depends on the text, so the limits are fitted, not derived.
+// grammar_measure (tests/unit/grammar/measure.cpp) replays texts of the shared test data with these limits, or with a
+// fraction of them. It names the grammars whose limits do not suffice. The oracle test does the same for random
+// grammars, and bounds the number of failures. Too large limits cost memory; too small ones fail with a status.
 MatcherParams suggest(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, kMaxCounted);
   const uint32_t calls = std::min(counts.calls, kMaxCounted);
-  // In the worst case every rule starts at one position, e.g. an object whose members are all optional. Each rule is
-  // then visited several times, on nodes of its own, and is part of several sets.
+  // In the worst case every rule starts at one position. An example is an object whose members are all optional. Each
+  // rule is then visited several times, on nodes of its own, and is part of several sets.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t wide_rules = std::min(rules - std::min(rules, kNarrowRules), kMaxWideRules);
   const uint32_t rule_visits = kVisitsPerRule * rules + kVisitsPerWideRule * wide_rules;

@@ -241,9 +241,9 @@ uint32_t PendingNodes::normalize(uint32_t first, uint32_t count) {
   return grammar_->counts().loops == 0 ? count : drop_dominated(first, count);
 }
 
-// Drops frames that allow less than another one. Of frames that differ only in the count of a loop, it keeps the lowest
-// count that lets the loop end after this repetition. In a loop without a maximum all such counts are equivalent, and
-// the highest one is kept.
+// Drops frames that allow less than another frame. Some frames differ only in the count of a loop. Of their counts with
+// which the loop may end after this repetition, the lowest allows the most, and is kept. In a loop without a maximum,
+// all such counts are equivalent, and the highest one is kept.
 uint32_t PendingNodes::drop_dominated(uint32_t first, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -361,8 +361,8 @@ StepResult PendingNodes::store_component(std::span<const uint32_t> members) {
   return StepResult::kDone;
 }
 
-// Searches the parents for a stored component that is equivalent to this one: if its nodes replace the members, the
-// frames are equal.
+// Searches the parents for a stored component that is equivalent to this one. Equivalent means that the frames are
+// equal if the stored nodes replace the members.
 bool PendingNodes::equals_known_component(std::span<const uint32_t> members, uint32_t* first) {
   constexpr uint32_t kMaxMembers = 16;    // the limits bound the time of the search
   constexpr uint32_t kMaxCandidates = 4;  // number of components that are compared

@@ -11,8 +11,8 @@ constexpr uint64_t kMaxSteps = 20'000;
 constexpr uint32_t kAnyCharacters = UINT32_MAX;
 // A prefilter with none of these classes has so few tokens that a walk is equally fast.
 constexpr uint8_t kUsefulClasses = kLowerClass | kUpperClass | kOtherClass;
-// If strings over all classes must be shorter than this, a prefilter of strings of any length over fewer classes is
-// preferred.
+// If the strings over all classes are limited to fewer characters than this, a prefilter with fewer classes and strings
+// of any length is preferred.
 constexpr uint32_t kFewCharacters = 4;
 // A prefilter of strings up to this length contains almost all tokens.
 constexpr uint32_t kManyCharacters = kLengthCharacters[kLengthCount - 2];
@@ -55,8 +55,8 @@ uint32_t PrefilterFinder::repetitions_left(uint32_t state, const StackFrame& fra
   return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - static_cast<uint32_t>(frame.count);
 }
 
-// Returns the prefilter of the strings that may follow a rule of one character. The rule begins in this state and ends
-// after a character of these classes. The strings continue in the rule's frame.
+// Returns the prefilter of the strings that begin with a rule of one character. The rule begins in this state and ends
+// after a character of these classes. The strings then continue in the rule's frame.
 TokenPrefilter PrefilterFinder::prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const {
   const CompiledGrammar& grammar = automaton_->grammar();
   if (frame.loop != kNoLoop) return prefilter_of_length(classes, repetitions_left(state, frame));
@@ -98,8 +98,8 @@ bool PrefilterFinder::leads_to_endless(const StackTop& top, const Utf8Transition
   });
 }
 
-// Returns the prefilter that the lookahead of the compiler gives for the set: for one of its states, or for several
-// states together if each character leads from one of them to unconstrained text.
+// Returns the prefilter that the compiler's lookahead gives for the set: for one of its states, or for several states
+// together if every character leads from one of them to unconstrained text.
 TokenPrefilter PrefilterFinder::known_prefilter(uint32_t set) const {
   constexpr size_t kMaxStates = 32;
   TokenPrefilter prefilter;
@@ -134,7 +134,7 @@ uint32_t PrefilterFinder::exact_count(const StackTop& top) const {
     const GrammarState& after = grammar.state(frame.state);
     const uint32_t repetitions = repetitions_left(top.state, frame);
     const bool is_exact = (after.flags & GrammarState::kExact) != 0;
-    // Prefilters do not distinguish larger numbers of characters. A prefilter and a walk are fast enough for them.
+    // Prefilters do not distinguish larger numbers of characters, and a prefilter with a walk is fast enough there.
     if (!is_exact || repetitions == 0 || repetitions > kManyCharacters) return kUnknownCount;
     max_count = std::max(max_count, repetitions + after.any_count);
   }
@@ -248,7 +248,7 @@ void PrefilterFinder::clear_seen() {
 }
 
 // Returns the largest length n such that every string of up to n characters of these classes may follow boundaries_[0].
-// If the result is not kAnyCharacters, `admitted` receives the classes all of whose characters are possible after some
+// If the result is not kAnyCharacters, sets `admitted` to the classes for which every character is possible after some
 // string of that length.
 uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
   constexpr uint32_t kMaxCharacters = kLengthCharacters[kLengthCount - 2];

@@ -39,7 +39,7 @@ class PrefilterFinder {
   // Returns the largest prefilter that the first set of the trail contains. If there is none, the result has no
   // classes.
   TokenPrefilter find();
-  // Returns a prefilter of tokens, most of which are probably possible after the first set of the trail.
+  // Guesses a prefilter: most of its tokens are probably possible after the first set of the trail.
   TokenPrefilter guess();
   // Returns the classes over which strings of any length may follow this set of the trail.
   uint8_t endless_classes(const Pin* pin);

@@ -84,8 +84,8 @@ void StackStepper::advance(std::span<const StackTop> states, uint32_t symbol_cla
   if (!is_complete) reach();
 }
 
-// Follows the moves of all states. Usually no target ends its rule or calls another one. Then the result is true, and
-// states_ contains the targets. Otherwise the result is false, and the entries contain the targets.
+// Follows the moves of all states. Usually no target ends its rule or calls another one; then returns true, and states_
+// contains the targets. Otherwise returns false, and the entries contain the targets.
 bool StackStepper::take_moves(std::span<const StackTop> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
@@ -116,7 +116,8 @@ bool StackStepper::take_moves(std::span<const StackTop> states, uint32_t symbol_
   return is_plain;
 }
 
-// Processes the entries, which adds further entries at their end, and collects those that can move in states_.
+// Processes the entries, and collects those that can move in states_. Processing an entry may add further entries at
+// the end.
 void StackStepper::reach() {
   for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone && !is_unknown_; ++i) {
     const Entry entry = entries_[i];
@@ -254,7 +255,7 @@ void StackStepper::return_to(const StackFrame& frame) {
   }
 }
 
-// Continues after a member of a set: with every member that may still come, and after the set if it is complete.
+// Continues after a member of a set with every member that may still come, and, if the set is complete, after the set.
 void StackStepper::return_to_set(const StackFrame& frame) {
   const uint32_t set = grammar_->loop(frame.loop).set;
   const auto members = grammar_->members(set);
@@ -291,9 +292,9 @@ uint32_t StackStepper::pending_for(uint32_t rule_start) {
   return pending;
 }
 
-// Returns the state that begins the next repetition of a loop, or null unless the newest byte was exactly one
-// repetition. All states then follow from that state, and the next repetition leads to the same states with a higher
-// count, until the count reaches one of the loop's bounds.
+// If the newest byte was exactly one repetition of a loop, returns the state that begins the next repetition, and
+// otherwise null. All states then follow from that state. Until the count reaches one of the loop's bounds, the next
+// repetition leads to the same states with a higher count.
 const StackTop* StackStepper::find_repeat() const {
   if (ended_.state == 0 || grammar_->counts().loops == 0) return nullptr;
   const StackTop* end = states_ + state_count_;

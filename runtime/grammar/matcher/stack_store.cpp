@@ -215,8 +215,8 @@ void StackStore::measure(uint32_t first) {
   }
 }
 
-// Computes the completions of a component, whose nodes may refer to each other, so the values decrease until they agree
-// (Bellman 1958).
+// Computes the completions of a component. Its nodes may refer to each other, so the values are decreased until nothing
+// changes (Bellman 1958).
 void StackStore::complete_nodes(uint32_t first) {
   const uint32_t end = first + nodes_[first].component_size;
   std::fill(node_completions_ + first, node_completions_ + end, kNoCompletion);
@@ -276,8 +276,8 @@ bool StackStore::intern_set(std::span<const StackTop> states, uint8_t flags, uin
   return true;
 }
 
-// Recognizes a repeating state (GrammarState::kRepeats) in its two forms: alone, or together with the start of the rule
-// that it calls, if that rule returns nowhere else. Returns its endless classes, or 0.
+// Recognizes a repeating state (GrammarState::kRepeats) in its two forms: alone, or together with the start of its
+// called rule, if that rule returns nowhere else. Returns the endless classes of the state, or 0.
 uint8_t StackStore::repeated_classes(std::span<const StackTop> states) const {
   if (states.size() > 2) return 0;
   for (const StackTop& top : states) {

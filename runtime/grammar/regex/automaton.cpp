@@ -20,8 +20,7 @@ struct LookAhead {
 };
 
 // Builds the NFA by Thompson's construction ("Regular Expression Search Algorithm", CACM 1968), without recursion.
-// Anchors become edges that can be taken only at the beginning or the end of the text, and other assertions edges that
-// can be taken where they hold.
+// Anchors and other assertions become edges that can be taken only where they hold.
 class RegexNfa {
  public:
   RegexNfa(const RegexTree& tree, Workspace& workspace)
@@ -306,12 +305,13 @@ class CodePointClasses {
 
 // Builds the automaton of a pattern with look-ahead or word boundaries, by reading texts from the end to the beginning.
 //
-// At every place in a text, the NFA states from which the rest of the text leads to an exit form a set. Read backwards,
-// the set before a character follows from the set after it, so these sets are the states of a deterministic automaton,
-// and a text matches if the set at its beginning contains the start. Look-ahead is then simple, because the states of
-// its own automaton are in the same sets: it holds where the set contains its begin. Whether there is a word boundary
-// depends on the character before the place too. So the sets are stored as they are before any edge that reads nothing
-// is taken, and these edges are taken once for each kind of character that may precede.
+// Every place in a text has a set: the NFA states from which the rest of the text leads to an exit. The set before a
+// character follows from the set after it. Read backwards, these sets are therefore the states of a deterministic
+// automaton. A text matches if the set at its beginning contains the start.
+//
+// The sets also contain the states of the look-ahead's automaton, so a look-ahead holds where the set contains its
+// begin. A word boundary also depends on the character before the place. The sets are therefore stored without
+// following edges that read nothing. These edges are followed later, once for each kind of character that may precede.
 //
 // The edges are written in the opposite direction, to an NFA that reads texts forwards; SubsetConstruction makes it
 // deterministic. The reversal of a deterministic automaton, made deterministic, is minimal (Brzozowski 1962).
@@ -459,8 +459,8 @@ class BackwardConstruction {
     work_ += source_.look_aheads.size();
   }
 
-  // Adds the edges to a set from the sets before each symbol, of those that are word characters or of the others.
-  // Without word boundaries, no symbol is a word character.
+  // Adds the edges to a set from the sets before each symbol. Considers either only word characters, or only other
+  // symbols. Without word boundaries, no symbol counts as a word character.
   void add_edges(uint32_t set, bool is_word) {
     close(set, false, is_word);
     steps_.truncate(0);

@@ -27,8 +27,8 @@ constexpr Expected kInside[kUtf8States] = {
 
 constexpr uint64_t kOnes = 0x0101010101010101;
 
-// Compares eight summaries with the prefilter. The top bit of each byte of the result is set if the prefilter contains
-// the summary.
+// Compares eight summaries with the prefilter. The top bit of byte i of the result is set if the prefilter contains
+// summary i.
 uint64_t held(TokenPrefilter prefilter, uint64_t summaries) {
   constexpr uint64_t kClassBits = (1u << kCharClassCount) - 1;
   const uint64_t foreign = summaries & (kOnes * (kClassBits & ~uint64_t{prefilter.classes}));

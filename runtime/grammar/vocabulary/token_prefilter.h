@@ -1,5 +1,5 @@
-// Token prefilters: sets of tokens that are prepared with the vocabulary, so that the search for a mask can start with
-// thousands of tokens at once.
+// Token prefilters: sets of tokens, prepared with the vocabulary. The search for a mask can start with such a set of
+// thousands of tokens.
 //
 // Characters are divided into five classes, so the classes in a string fit a small bit set. Characters that JSON
 // strings must escape, and bytes that are not UTF-8, have no class. The strings over these classes are therefore the
