@@ -12,15 +12,15 @@
  *            worker threads, which the system allocates in sotto_session_init.
  *            After _init nothing is allocated, in any mode.
  *   Pointers A pointer must not be NULL unless its comment says "may be NULL".
- *            `params` may be NULL in every function, which then uses the defaults,
- *            or in a function that replaces a setting, restores the initial one.
+ *            `params` may be NULL in every function, which then uses the defaults.
+ *            A function that replaces a setting then restores the initial setting.
  *   Structs  A struct that may grow in later versions begins with struct_size: its
  *            sizeof when the caller was compiled. In parameters, _params_init sets
  *            it together with the defaults. In structs that the library fills in
  *            (info, timings, error), the caller sets it.
  *   Text     Text is UTF-8 with an explicit size in bytes, without a terminator.
- *   Threads  Any number of threads may use one model. A session is used by one
- *            thread at a time; only sotto_session_cancel may come from another one.
+ *   Threads  Any number of threads may use one model. One thread at a time may use
+ *            a session; only sotto_session_cancel may be called from another one.
  *   Callbacks While a callback of a sampler or a search runs, its session, the
  *            session's guide and its draft session accept only
  *            sotto_session_cancel and the functions that read info, timings and

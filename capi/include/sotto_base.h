@@ -152,8 +152,8 @@ enum {
   SOTTO_LOG_INFO = 3
 };
 
-/* Receives a log message. `message` is NUL-terminated and valid only during the call, which is made
- * on the thread that called the library. */
+/* Receives a log message, on the thread that called the library. `message` is NUL-terminated and
+ * valid only during the call. */
 typedef void (*sotto_log_fn)(void* user_data, sotto_log_level level, const char* message);
 
 /* ---- Tokens and text ---- */

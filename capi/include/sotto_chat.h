@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* A conversation over a session. It remembers the messages; before each reply it makes the
- * session's stream equal to them, and only tokens after the common prefix are evaluated. It may be
- * used by only one thread at a time, as its session. */
+/* A conversation: messages, and a session that generates replies to them. Before each reply, the
+ * conversation makes the session's stream equal to the messages. Only tokens after the common
+ * prefix are evaluated. One thread at a time may use a conversation and its session. */
 typedef struct sotto_chat sotto_chat;
 
 /* Authors of messages. */
@@ -29,7 +29,7 @@ enum {
   SOTTO_ROLE_TOOL = 3
 };
 
-/* Formats with a name. */
+/* Predefined formats. */
 typedef int32_t sotto_chat_format;
 enum {
   /* Names before the messages: "User: ", "Assistant:". */
@@ -45,11 +45,11 @@ enum {
 /* Parameters of a conversation. They determine how much memory it needs. */
 typedef struct sotto_chat_params {
   uint32_t struct_size;
-  /* Number of tokens in the context that are kept free for a reply. It must be less than
-   * context_tokens of the session. Default: 256. Range: 1 to 1048576. */
+  /* Number of context tokens reserved for a reply. It must be less than context_tokens of the
+   * session. Default: 256. Range: 1 to 1048576. */
   uint32_t reply_tokens;
-  /* Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8
-   * times reply_tokens. Default: 65536. Range: 1024 to 16777216. */
+  /* Bytes reserved for the texts of messages. A reply also takes 4 bytes per token. The value must
+   * be at least 8 times reply_tokens. Default: 65536. Range: 1024 to 16777216. */
   uint32_t history_bytes;
   /* Maximum number of messages. Default: 512. Range: 4 to 65536. */
   uint32_t message_limit;
@@ -58,34 +58,35 @@ typedef struct sotto_chat_params {
 /* Current state of a conversation. */
 typedef struct sotto_chat_info {
   uint32_t struct_size;
-  /* Number of messages, including the system's. */
+  /* Number of messages, including the system message. */
   uint32_t message_count;
-  /* Number of messages of the user. */
+  /* Number of user messages. */
   uint32_t turn_count;
   /* Number of tokens before the last reply. */
   uint32_t prompt_tokens;
-  /* Number of turns that were dropped because they no longer fitted. */
+  /* Number of turns that were dropped to make the prompt fit. */
   uint64_t dropped_turn_count;
-  /* Number of tokens before the last reply that were appended for it. The others were in the
-   * stream, and only the last of them was evaluated again. */
+  /* Number of prompt tokens of the last reply that were appended to the stream. The other prompt
+   * tokens were already in the stream; only the last of those was evaluated again. */
   uint32_t evaluated_tokens;
   /* Bytes in use of history_bytes in sotto_chat_params. */
   uint32_t history_bytes;
 } sotto_chat_info;
 
-/* Returns the text of a format with a name, or an empty string for other values. The text is static.
+/* Returns the text of a predefined format, or an empty string for other values. The text is static.
  *
  * A format says how messages become a prompt. It consists of parts with "{|}" between them. A part
- * contains one of {system}, {user}, {assistant} and {tool}. The text of a message with that role
- * replaces it. A first part with none of them is the text at the start. For example:
+ * contains one of the placeholders {system}, {user}, {assistant} and {tool}. The text of a message
+ * with that role replaces the placeholder. A first part without a placeholder is the text at the
+ * start. For example:
  *
  *   {system}\n\n{|}User: {user}\n{|}Assistant:{assistant}\n
  *
  * The start and each message, with the text around it, are tokenized one by one, in order. Texts of
  * special tokens in the format become these tokens. A reply follows the text before {assistant},
- * and its own tokens stay in the stream. It ends before the text after {assistant}, without the
- * white space at the end of that text. If that text is only white space, it ends before that text
- * together with the first line of the text before {user}. */
+ * and its own tokens stay in the stream. A stop string ends the reply: the text after {assistant},
+ * without its trailing white space. If that text is only white space, the stop string is that text
+ * and the first line of the text before {user}. */
 SOTTO_API const char* sotto_chat_format_text(sotto_chat_format format);
 
 SOTTO_API void sotto_chat_params_init(sotto_chat_params* params, size_t params_size);
@@ -95,48 +96,49 @@ SOTTO_API void sotto_chat_params_init(sotto_chat_params* params, size_t params_s
 SOTTO_API sotto_status sotto_chat_memory_size(const sotto_session* session, const sotto_chat_params* params,
                                               size_t* memory_size, sotto_error* error);
 
-/* Begins a conversation without messages in `memory`, with a format of `format_size` bytes, which is
- * copied. `session` and `memory` must outlive its use, which needs no _deinit. The stops of the
- * session are replaced as by sotto_chat_set_stops with defaults. Errors: as above, INVALID_ARGUMENT
- * (the format, with the offset of the error), TOKENIZER_MISSING, MEMORY_TOO_SMALL,
- * MEMORY_MISALIGNED. */
+/* Begins a conversation without messages in `memory`. The format has `format_size` bytes and is
+ * copied. `session` and `memory` must outlive the conversation. There is no _deinit function. The
+ * call replaces the stops of the session, as sotto_chat_set_stops does with defaults. Errors: as
+ * above, INVALID_ARGUMENT (the format, with the offset of the error), TOKENIZER_MISSING,
+ * MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_params* params, const char* format,
                                        size_t format_size, void* memory, size_t memory_size, sotto_chat** chat,
                                        sotto_error* error);
 
 /* Sets the stops of the session as sotto_session_set_stops does, and adds the string that ends a
- * reply. There may be 63 stop_strings. */
+ * reply. At most 63 stop_strings are allowed. */
 SOTTO_API sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* params, sotto_error* error);
 
-/* Adds a message of `size` bytes, which are copied. A message of the system comes before all others,
- * is never dropped, and replaces an earlier one; an empty one only removes it. If the capacity is
- * exhausted, the oldest turns are dropped. Errors: INVALID_ARGUMENT (no such role, a role without a
- * part in the format, text that is not UTF-8 or contains a special token, a message larger than the
- * capacity), INVALID_STATE (an answer of the model or a tool before a message of the user). */
+/* Adds a message of `size` bytes, which are copied. The system message comes before all others and
+ * is never dropped. A new system message replaces it, and an empty one removes it. If the capacity
+ * is exhausted, the oldest turns are dropped. Errors: INVALID_ARGUMENT (no such role, a role
+ * without a part in the format, text that is not UTF-8 or contains a special token, a message
+ * larger than the capacity), INVALID_STATE (an answer of the model or a tool before a message of
+ * the user). */
 SOTTO_API sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, const char* text, size_t size,
                                       sotto_error* error);
 
 /* Generates a reply with the session's sampler, grammar and stops, as sotto_session_generate does,
- * and adds it as a message. A grammar has to be set for each new reply. As many of the oldest turns
- * are dropped as is necessary so that the prompt and reply_tokens fit the context and the capacity.
- * A reply may be longer than reply_tokens; it ends with SOTTO_STOP_MAX_TOKENS at the end of the
- * context or of the capacity. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK, the tokens so far
- * are the reply, unless the prompt was not evaluated yet. After SOTTO_STOP_CALLBACK, the end of
- * their text may not have been emitted, because it could have been the beginning of a stop string.
- * `on_piece` must not use the conversation or change the session. Errors, after which no message has
- * changed: INVALID_STATE (there is nothing to reply to: the last message is a reply
- * of the model, or the user has not sent a message), PROMPT_TOO_LONG (the last turn alone does not
- * fit), and those of sotto_session_generate. */
+ * and adds it as a message. A grammar has to be set again for each reply. The oldest turns are
+ * dropped until the prompt and reply_tokens fit the context and the capacity. A reply may be longer
+ * than reply_tokens; it ends with SOTTO_STOP_MAX_TOKENS at the end of the context or of the
+ * capacity. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK, the tokens so far are the reply;
+ * there is none if the prompt was not evaluated yet. After SOTTO_STOP_CALLBACK, the end of the
+ * reply may not have been emitted, because it could have been the beginning of a stop string.
+ * `on_piece` must not use the conversation or change the session. Errors, after which no message
+ * has changed: INVALID_STATE (there is nothing to reply to: the last message is a reply of the
+ * model, or the user has not sent a message), PROMPT_TOO_LONG (the last turn alone does not fit),
+ * and those of sotto_session_generate. */
 SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sotto_piece_fn on_piece, void* user_data,
                                         sotto_error* error);
 
-/* Removes the last turn: the last message of the user and all messages after it. With
- * `only_reply`, removes the last message, which must be the model's, so that sotto_chat_reply
- * generates another one, which is the same unless the seed or a parameter has changed. Errors:
- * INVALID_STATE (there is none). */
+/* Removes the last turn: the last message of the user and all messages after it. With `only_reply`,
+ * removes only the last message, which must be a reply. sotto_chat_reply then generates another
+ * reply, which is the same unless the seed or a parameter has changed. Errors: INVALID_STATE (there
+ * is none). */
 SOTTO_API sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error);
 
-/* Removes all messages, also the system's. Does nothing in a callback. */
+/* Removes all messages, including the system message. Does nothing in a callback. */
 SOTTO_API void sotto_chat_reset(sotto_chat* chat);
 
 /* Writes the state of the conversation to *info. */

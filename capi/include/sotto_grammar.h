@@ -18,28 +18,28 @@ extern "C" {
 
 /* ---- Vocabulary ------------------------------------------------------------ */
 
-/* The tokens of a tokenizer, prepared for computing masks. A vocabulary never changes, so any
- * number of threads may use it at the same time. */
+/* The tokens of a tokenizer, prepared for computing masks. A vocabulary is immutable, so any number
+ * of threads may use it at the same time. */
 typedef struct sotto_vocabulary sotto_vocabulary;
 
-/* The source of a vocabulary's tokens: either `model` or arrays of the caller, which must outlive
+/* Source of a vocabulary's tokens: either `model`, or arrays of the caller. The source must outlive
  * the vocabulary. */
 typedef struct sotto_vocabulary_params {
   uint32_t struct_size;
   /* Number of tokens. Default: 0 (with a model). Range: 1 to 16777215. */
   uint32_t token_count;
-  /* The model that defines the tokens. The model must outlive the vocabulary, and its end-of-text
-   * tokens are the end tokens. If NULL, the fields below define the tokens. */
+  /* The model that defines the tokens. Its end-of-text tokens are the end tokens. If NULL, the
+   * fields below define the tokens. */
   const sotto_model* model;
-  /* The bytes of all tokens, one after the other, with at most 255 bytes per token. A token may
-   * begin or end inside a character. */
+  /* The bytes of all tokens, one token after the other. A token has at most 255 bytes and may begin
+   * or end inside a character. */
   const char* bytes;
   /* token_count + 1 offsets into `bytes`. */
   const uint32_t* offsets;
   /* One flag per token, or NULL if no token is special. A special token has no text, so only a
    * token literal in a grammar can match it. End tokens are special. */
   const uint8_t* special;
-  /* Tokens that end a text, allowed only where the grammar allows the text to end. */
+  /* Tokens that end a text. Masks allow them only where the grammar allows the text to end. */
   const sotto_token* end_tokens;
   size_t end_token_count;
 } sotto_vocabulary_params;
@@ -58,7 +58,7 @@ SOTTO_API sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* para
 
 /* ---- Grammar --------------------------------------------------------------- */
 
-/* A compiled grammar, which never changes, so any number of threads may use it at the same time. */
+/* A compiled grammar. It is immutable, so any number of threads may use it at the same time. */
 typedef struct sotto_grammar sotto_grammar;
 
 /* Languages of grammars. */
@@ -68,8 +68,8 @@ enum {
    * not contain end tokens. */
   SOTTO_GRAMMAR_GBNF = 0,
   /* JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three
-   * cases, which capi/README.md lists, it excludes some valid values. A schema that cannot be
-   * translated is rejected, and the message names the keyword and its JSON pointer. Keywords that
+   * cases (see "JSON Schema" in capi/README.md) it excludes some valid values. A schema that cannot
+   * be translated is rejected; the message names the keyword and its JSON pointer. Keywords that
    * the draft does not define are ignored with a warning. */
   SOTTO_GRAMMAR_JSON_SCHEMA = 1,
   /* A regular expression that the whole text must match. Look-ahead is supported after a leading ^;
@@ -81,17 +81,17 @@ enum {
   SOTTO_GRAMMAR_JSON_OBJECT = 4,
   /* One of several strings. The source is a JSON array of them. */
   SOTTO_GRAMMAR_CHOICES = 5,
-  /* A JSON number. The source is a JSON object with the optional members "minimum" and "maximum",
-   * which are inclusive, and "integer": true. */
+  /* A JSON number. The source is a JSON object. Its optional members are "minimum" and "maximum",
+   * both inclusive, and "integer": true. */
   SOTTO_GRAMMAR_NUMBER = 6,
   /* A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON
    * array of {"name", "parameters"}. Each element may be wrapped as {"type": "function",
    * "function": {...}}. */
   SOTTO_GRAMMAR_TOOLS = 7,
-  /* Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-   * "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar,
-   * any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes
-   * them. */
+  /* Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object
+   * {"type": "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex,
+   * grammar, any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md
+   * describes them. */
   SOTTO_GRAMMAR_STRUCTURAL_TAG = 8
 };
 
@@ -116,8 +116,8 @@ typedef struct sotto_grammar_params {
   /* Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be NULL if
    * there are none. */
   const sotto_vocabulary* vocabulary;
-  /* Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that
-   * are not known and thus ignored. May be NULL. */
+  /* Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON
+   * Schema, which are ignored. May be NULL. */
   sotto_log_fn log;
   void* log_user_data;
 
@@ -127,8 +127,8 @@ typedef struct sotto_grammar_params {
   /* Strings that activate the grammar. */
   const sotto_text* triggers;
   size_t trigger_count;
-  /* Tokens that activate the grammar. A token with text activates it only as this token: the same
-   * text in other tokens is unconstrained. */
+  /* Tokens that activate the grammar. Only the token itself activates it, not the same text in
+   * other tokens. */
   const sotto_token* trigger_tokens;
   size_t trigger_token_count;
 
@@ -159,8 +159,8 @@ typedef struct sotto_grammar_params {
   /* If true, objects with "properties" have no other properties, and arrays with a tuple have no
    * further items, unless the schema says otherwise. Default: 0. */
   uint32_t forbid_additional;
-  /* If true, property names that the schema does not list count towards minProperties, although the
-   * grammar cannot prevent such a name from occurring twice. Default: 0. */
+  /* If true, property names that the schema does not list count towards minProperties. The grammar
+   * cannot prevent such a name from occurring twice. Default: 0. */
   uint32_t assume_distinct_names;
   /* If true, the members of an object come in the order of their first mention in the schema, and
    * unlisted members come last. If false, they come in any order, but unlisted members come after
@@ -200,8 +200,7 @@ SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, 
 
 /* ---- Matcher --------------------------------------------------------------- */
 
-/* The state of one or more sequences under a grammar. A matcher may be used by only one thread at a
- * time. */
+/* The state of one or more sequences under a grammar. One thread at a time may use a matcher. */
 typedef struct sotto_matcher sotto_matcher;
 
 /* Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
@@ -214,19 +213,19 @@ typedef struct sotto_matcher_params {
   uint32_t sequence_count;
   /* Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
   uint32_t rollback_count;
-  /* Number of tokens after which each sequence is complete. After a token of a mask, the text can
-   * still be completed within this number of tokens. The tokens are counted from the reset of the
-   * sequence, without the end token. Text that is appended counts as one token. The grammar alone
-   * decides: bans and filters of a sampler may leave no token. Default: 0 (no limit). */
+  /* Number of tokens within which each sequence is complete, counted from its reset, without the
+   * end token. Masks allow a token only if the text can still be completed within this number. Text
+   * that is appended as a whole counts as one token. Only the grammar is considered: bans and
+   * filters of a sampler may leave no token. Default: 0 (no limit). */
   uint32_t finish_within;
-  /* Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the
-   * time of the call. Default: 20000000. Range: at least 1. */
+  /* Maximum number of elementary steps of a call, which bounds its time. A call that needs more
+   * fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1. */
   uint64_t step_budget;
 
   /* ---- Capacities. The automatic values suffice for all but very ambiguous grammars ---- */
 
-  /* Number of stack nodes. A stack node records where rules have called other rules. Default:
-   * 0 (automatic). Range: 16 to 268435456. */
+  /* Number of stack nodes. A stack node records positions at which rules have called other rules.
+   * Default: 0 (automatic). Range: 16 to 268435456. */
   uint32_t node_count;
   /* Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456. */
   uint32_t frame_count;
@@ -243,7 +242,7 @@ typedef struct sotto_matcher_params {
 /* State of one sequence of a matcher. */
 typedef struct sotto_matcher_info {
   uint32_t struct_size;
-  /* True if the text is complete, so that it may end here. */
+  /* True if the text is complete and may end here. */
   uint32_t may_end;
   /* True if the grammar allows nothing more. */
   uint32_t must_end;
@@ -286,8 +285,8 @@ SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_
 /* Appends a token to a sequence. Errors, after which the sequence is unchanged: INVALID_ARGUMENT
  * (the mask does not allow the token), GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token);
-/* Appends text, which may begin and end inside a token or a character, to a sequence. Errors, after
- * which the sequence is unchanged: INVALID_ARGUMENT (the grammar rejects the text),
+/* Appends text to a sequence. The text may begin and end inside a token or a character. Errors,
+ * after which the sequence is unchanged: INVALID_ARGUMENT (the grammar rejects the text),
  * GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text,
                                                  size_t text_size);
@@ -306,9 +305,9 @@ SOTTO_API sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t cou
 /* Makes sequence `to` a copy of sequence `from`, in constant time. */
 SOTTO_API sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to);
 
-/* Writes the text that must come next: bytes, up to the point where the text may end or several
- * bytes are possible. `*size` receives the number of bytes written, which is at most `capacity`.
- * Errors: GRAMMAR_TOO_LARGE. */
+/* Writes the bytes that must come next, up to the point where the text may end or several bytes are
+ * possible. `*size` receives the number of bytes written, which is at most `capacity`. Errors:
+ * GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
                                                  size_t* size);
 
@@ -316,19 +315,19 @@ SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_
 SOTTO_API sotto_status sotto_matcher_get_info(const sotto_matcher* matcher, uint32_t sequence,
                                               sotto_matcher_info* info);
 
-/* Constrains the text that the session generates from here on: it continues the matcher's sequence
- * 0. The constraint holds in every mode of sampling and search; searches use the other sequences.
- * The mask applies before all stages of the sampler. The end-of-text token is allowed where the
- * grammar allows the text to end, and generation ends with SOTTO_STOP_GRAMMAR when nothing can
- * follow. Bytes that token healing hides do not count as text.
+/* Constrains the text that the session generates from now on. The text continues sequence 0 of the
+ * matcher. The constraint holds in every mode of sampling and search; searches use the other
+ * sequences. The mask applies before all stages of the sampler. The end-of-text token is allowed
+ * where the grammar allows the text to end, and generation ends with SOTTO_STOP_GRAMMAR when
+ * nothing can follow. Bytes that token healing omits do not count as text.
  *
- * The matcher must stay open while it is set, and must not be called. NULL removes it. To constrain
- * another answer, reset the matcher and set it again.
+ * The matcher must stay valid while it is set, and the caller must not use it. NULL removes it. To
+ * constrain another text, reset the matcher and set it again.
  *
- * Rewinds of the session also rewind the matcher, by at most rollback_count tokens at once or to
- * the place where it was set; otherwise sotto_session_rewind returns INVALID_STATE.
- * sotto_session_reset, sotto_session_restore and a fork into this session return the matcher to
- * that place, because saved states do not contain it.
+ * A rewind of the session also rewinds the matcher, by at most rollback_count tokens or to the
+ * state in which it was set. Otherwise, sotto_session_rewind returns INVALID_STATE. Saved states do
+ * not contain the matcher; therefore sotto_session_reset, sotto_session_restore and a fork into
+ * this session return it to the state in which it was set.
  *
  * If sotto_session_next returns GRAMMAR_TOO_LARGE or GRAMMAR_DEAD_END, nothing has changed, and
  * generation can continue without a matcher. Errors: INVALID_ARGUMENT (the vocabulary does not have

@@ -13,8 +13,8 @@
 
 #include "sotto.h"
 
-/* Memory of a model with int8 weights that are packed into memory, because the file contains no
- * section for this CPU, or copied into memory (sotto_model_params.copy_weights). */
+/* Memory of a model with int8 weights in memory. Opening a model packs the weights into memory if
+ * the file contains no section for this CPU, or copies them (sotto_model_params.copy_weights). */
 #define SOTTO_MODEL_MEMORY_BYTES(...) SOTTO_MODEL_BYTES_(__VA_ARGS__)
 
 /* The same for 4-bit weights with an 8-bit head (sotto-convert --weights int4 --head int8). */

@@ -12,7 +12,7 @@ extern "C" {
 
 /* ---- Model ---------------------------------------------------------------- */
 
-/* A loaded model, which never changes, so any number of threads may use it at the same time. */
+/* A loaded model. It is immutable, so any number of threads may use it at the same time. */
 typedef struct sotto_model sotto_model;
 
 /* Instruction sets. All of them compute the same bits. AUTO and AVX512AMX may request the AMX tile
@@ -47,23 +47,23 @@ enum {
  * is static. */
 SOTTO_API const char* sotto_isa_text(sotto_isa isa);
 
-/* Called when _init has finished with `size` bytes at `bytes` of the model file and will rarely
- * read them again. The host may release their pages (madvise with MADV_DONTNEED) if they remain
- * readable. */
+/* Called when sotto_model_init has finished with a range of the model file: `size` bytes at
+ * `bytes`. The library rarely reads this range again. The host may release its pages (madvise with
+ * MADV_DONTNEED) if they remain readable. */
 typedef void (*sotto_release_fn)(void* user_data, const void* bytes, size_t size);
 
 /* Parameters of a model. */
 typedef struct sotto_model_params {
   uint32_t struct_size;
-  /* Instruction set. All models of a process must use sets that share one layout of packed weights,
-   * as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE.
-   * REFERENCE can be combined with every set. Default: AUTO. */
+  /* Instruction set. All models of a process must use instruction sets with the same layout of
+   * packed weights; otherwise opening a model fails with INVALID_STATE. AVX512, AVX512VNNI and
+   * AVX512AMX share a layout. REFERENCE can be combined with every set. Default: AUTO. */
   sotto_isa isa;
-  /* If true, the structure of the file and the checksums of the tensors are verified, otherwise
-   * only the structure. Default: 1. */
+  /* If true, opening a model verifies the checksums of the tensors. The structure of the file is
+   * always verified. Default: 1. */
   uint32_t verify_checksums;
-  /* If true, weights that the file contains in packed form for this CPU are copied into the model's
-   * memory, for example into huge pages. After each chunk, `release` is called. Default: 0. */
+  /* If true, weights that the file contains packed for this CPU are copied into the model's memory,
+   * for example into huge pages. `release` is called after each chunk. Default: 0. */
   uint32_t copy_weights;
   /* Receives log messages. May be NULL. */
   sotto_log_fn log;
@@ -110,11 +110,10 @@ typedef struct sotto_model_info {
   uint32_t layer_weight_bits;
   /* Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
   uint32_t head_weight_bits;
-  /* True if all weights are read directly from the file, so that none were packed or copied into
-   * memory. */
+  /* True if all weights are read directly from the file: none were packed or copied into memory. */
   uint32_t packed_in_place;
-  /* Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends,
-   * or else the sampler's default. The next fields give other parameters of the sampler in the same
+  /* Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or
+   * else the sampler's default. The next fields hold other parameters of the sampler in the same
    * way. */
   float default_temperature;
   /* Value of top_k that model_defaults selects. */
@@ -131,8 +130,8 @@ typedef struct sotto_model_info {
   uint32_t default_repetition_window;
   /* Value of no_repeat_ngram that model_defaults selects. */
   uint32_t default_no_repeat_ngram;
-  /* Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count
-   * ids of the vocabulary, which are no tokens, after the last token of a text. */
+  /* Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the
+   * vocabulary are not tokens. Their logits after the last token of a text are its rewards. */
   uint32_t reward_count;
 } sotto_model_info;
 
@@ -141,16 +140,16 @@ typedef struct sotto_model_info {
 SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params_size);
 
 /* Returns the number of bytes of memory that sotto_model_init needs for this file and these
- * parameters. The function also verifies the structure of the file, which must be aligned to
- * SOTTO_MEMORY_ALIGNMENT. Copy a file that is not, such as an array in a program, to an aligned
- * block, and pass the block to both functions. Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED,
- * CPU_UNSUPPORTED, INVALID_ARGUMENT, INVALID_STATE (isa). */
+ * parameters. The function also verifies the structure of the file. `file` must be aligned to
+ * SOTTO_MEMORY_ALIGNMENT. If it is not, copy it to an aligned block, and pass the block to both
+ * functions. Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED, CPU_UNSUPPORTED,
+ * INVALID_ARGUMENT, INVALID_STATE (isa). */
 SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
                                                size_t* memory_size, sotto_error* error);
 
 /* Opens a model. The object is built in `memory`; both `file` and `memory` must outlive it. The
- * file is used in place and never written. Weights of 4 bits are read directly from the file.
- * Weights of 8 bits are too if the file contains a section packed for this CPU; otherwise they are
+ * file is used in place and never written. 4-bit weights are read directly from the file. 8-bit
+ * weights are read from the file if it contains a section packed for this CPU; otherwise they are
  * packed into `memory`. `params` is copied. Errors: as above, and MEMORY_TOO_SMALL. */
 SOTTO_API sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
                                         void* memory, size_t memory_size, sotto_model** model, sotto_error* error);
@@ -171,13 +170,13 @@ enum {
   SOTTO_MODEL_TEXT_SOURCE = 1,
   /* The licence of the weights, usually an identifier such as mit. */
   SOTTO_MODEL_TEXT_LICENSE = 2,
-  /* The Jinja template that makes a prompt of a conversation. */
+  /* The Jinja template that turns a conversation into a prompt. */
   SOTTO_MODEL_TEXT_CHAT_TEMPLATE = 3,
-  /* The same template as a format of sotto_chat_init; empty if no format is equal to it. */
+  /* The same template as a format for sotto_chat_init. Empty if no format is equivalent. */
   SOTTO_MODEL_TEXT_CHAT_FORMAT = 4
 };
 
-/* Returns a text that the file contains about the model, with a size of 0 if there is none. The
+/* Returns a text that the file contains about the model, or a text of size 0 if there is none. The
  * text belongs to the file and is followed by a NUL. The licence and the chat template are UTF-8.
  * Errors: INVALID_ARGUMENT (no such kind). */
 SOTTO_API sotto_status sotto_model_text(const sotto_model* model, sotto_model_text_kind kind, const char** text,
@@ -193,9 +192,9 @@ enum {
 
 /* Flags of sotto_token_flags. */
 enum {
-  /* An added token, whose text is found before the rest of a text is tokenized. */
+  /* An added token. The tokenizer finds its text before it encodes the rest of a text. */
   SOTTO_TOKEN_ADDED = 1,
-  /* A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
+  /* A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
   SOTTO_TOKEN_SPECIAL = 2,
   /* An id without text. */
   SOTTO_TOKEN_UNUSED = 4,
@@ -204,19 +203,19 @@ enum {
 };
 
 /* Encodes UTF-8 text with the model's tokenizer. `*count` receives the number of tokens written, or
- * with SOTTO_BUFFER_TOO_SMALL a capacity that suffices: for byte-level BPE at most text_size, or
- * twice that for the rare vocabulary that puts a space before the text. The capacity can exceed the
- * final count if the text has words of more than 256 bytes, or is longer than 1024 bytes and is
- * normalized, because these are encoded inside the buffer. `tokens` may be NULL when `capacity` is
- * 0. The time is nearly linear in text_size.
+ * with SOTTO_BUFFER_TOO_SMALL a sufficient capacity. For byte-level BPE, this capacity is at most
+ * text_size, or twice text_size if the vocabulary puts a space before the text. It can exceed the
+ * final count, because words of more than 256 bytes and normalized texts of more than 1024 bytes
+ * are encoded inside the buffer. `tokens` may be NULL when `capacity` is 0. The time is nearly
+ * linear in text_size.
  *
  * Errors: TEXT_INVALID (error->offset is the invalid byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL,
  * INVALID_ARGUMENT (invalid flags, or text that the vocabulary cannot spell, at error->offset). */
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
-/* Returns the bytes of one token, which belong to the model and may begin or end inside a
- * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
+/* Returns the bytes of one token. They belong to the model and may begin or end inside a character.
+ * Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 
 /* Writes the SOTTO_TOKEN_ flags of one token. Errors: INVALID_ARGUMENT (no such token). */

@@ -16,11 +16,11 @@ extern "C" {
 /* Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the
  * probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number
  * of times that token t occurs in the penalty window. Tokens that a grammar does not allow are
- * removed before the first stage and never return. A truncation keeps at least min_keep tokens.
- * ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first stage,
- * wherever they stand. If the other stages remove every token, those that ban tokens are skipped.
- * Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose
- * parameters are off does nothing. */
+ * removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also apply before the first
+ * stage, whatever their place in the chain. If the other stages remove every token, the stages that
+ * ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour
+ * of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off does
+ * nothing. */
 typedef int32_t sotto_stage;
 enum {
   /* Calls logits_callback and logits_processor. */
@@ -102,14 +102,14 @@ enum {
   SOTTO_ORDER_VLLM = 2
 };
 
-/* Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them. */
+/* Presets: parameters to start with, by purpose. sotto_sampler_params_init_preset sets them. */
 typedef int32_t sotto_preset;
 enum {
-  /* Answers that should be right: few likely tokens. */
+  /* Factual answers: only the most likely tokens. */
   SOTTO_PRESET_FACTUAL = 1,
-  /* Programs, which repeat names often: a low temperature and no penalty. */
+  /* Source code, which repeats names: a low temperature and no penalty. */
   SOTTO_PRESET_CODE = 2,
-  /* Conversations: varied, with a mild penalty of repetition. */
+  /* Conversations: varied text with a mild repetition penalty. */
   SOTTO_PRESET_CHAT = 3,
   /* Translations and summaries: close to the most likely text. */
   SOTTO_PRESET_TRANSLATION = 4,
@@ -163,18 +163,18 @@ typedef struct sotto_sequence_bias {
   uint32_t reserved;
 } sotto_sequence_bias;
 
-/* Changes the `count` logits (vocabulary_size) in any way. NaN then counts as -infinity. If logits
- * are +infinity, their tokens are equally likely and no others can follow. If no token is left, the
- * stages that ban tokens, such as this one, are skipped. The callback is called on the session's
- * thread, once per token and sequence. It must not call functions of the session, which return
- * SOTTO_INVALID_STATE. */
+/* Changes the logits: `count` floats, one per token of the vocabulary. NaN counts as -infinity.
+ * Tokens with the logit +infinity are equally likely, and no others can follow. If no token is
+ * left, the stages that ban tokens, such as this one, are skipped. The callback is called on the
+ * session's thread, once per token and sequence. It must not call functions of the session: they
+ * return SOTTO_INVALID_STATE. */
 typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
-/* The same with the `token_count` tokens of the stream before the token to be selected, oldest
- * first: at most the newest context_tokens, or 2048 without a session. In a search, they are the
- * tokens of exactly the sequence whose logits may be changed, and `sequence` is its index: the
- * number of the sample, or the place of a beam among the beams of this step. Otherwise it is 0, or
- * the sequence of sotto_sampler_input. */
+/* The same, with the tokens before the one to be selected: `token_count` tokens of the stream,
+ * oldest first, at most the newest context_tokens (2048 without a session). In a search, `tokens`
+ * are those of the sequence whose logits are passed, and `sequence` is the index of the sample, or
+ * of the beam among the beams of this step. Otherwise, `sequence` is 0, or that of
+ * sotto_sampler_input. */
 typedef void (*sotto_logits_processor_fn)(void* user_data, const sotto_token* tokens, size_t token_count,
                                           uint32_t sequence, float* logits, size_t count);
 
@@ -182,9 +182,9 @@ typedef void (*sotto_logits_processor_fn)(void* user_data, const sotto_token* to
 
 /* Kinds of watermarks. A watermark is a statistical pattern in generated text that
  * sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
- * GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
- * unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
- * SOTTO_SEARCH_SAMPLE is the only search that supports them. */
+ * GUMBEL replace the selection; averaged over all keys, they leave the distribution of a token
+ * unchanged. They require the selection MULTINOMIAL and a temperature above 0. The only search that
+ * supports them is SOTTO_SEARCH_SAMPLE. */
 typedef int32_t sotto_watermark_scheme;
 enum {
   /* No watermark. */
@@ -193,8 +193,8 @@ enum {
    * a token decides whether the token belongs to the green fraction gamma of the vocabulary. The
    * logits of green tokens are raised by delta. */
   SOTTO_WATERMARK_LEFT_HASH = 1,
-  /* Green list whose context of a token includes the token itself. The smallest hash in the context
-   * decides (Kirchenbauer et al. 2024). */
+  /* Green list like LEFT_HASH, but the context of a token includes the token itself, and the
+   * smallest hash in the context decides (Kirchenbauer et al. 2024). */
   SOTTO_WATERMARK_SELF_HASH = 2,
   /* Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024). */
   SOTTO_WATERMARK_TOURNAMENT = 3,
@@ -249,9 +249,9 @@ SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* para
 /* ---- Parameters ------------------------------------------------------------ */
 
 /* Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last
- * layer minus ln p of an earlier layer: the one, among the lower or the upper half, whose
- * distribution differs most from the last layer's. The final norm applies to the states of earlier
- * layers, too. Transformers omits it there, so that its texts differ. */
+ * layer minus ln p of an earlier layer. DoLa chooses this layer in the lower or the upper half: its
+ * distribution differs most from that of the last layer. The final norm is applied to the states of
+ * earlier layers, too. Transformers omits it there, so its texts differ. */
 typedef int32_t sotto_dola;
 enum {
   /* No contrast. */
@@ -265,8 +265,8 @@ enum {
 /* Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
-  /* Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the
-   * other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it. */
+  /* Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most
+   * likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it. */
   float temperature;
   /* Keeps the k most likely tokens. Default: 40. 0 disables it. */
   uint32_t top_k;
@@ -284,9 +284,9 @@ typedef struct sotto_sampler_params {
    * Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
    * disables it. */
   uint32_t repetition_window;
-  /* If true, parameters that have their default value take the value that the model file
-   * recommends, if any (default_temperature and the fields after it in sotto_model_info). A sampler
-   * without a session then needs a model. Default: 0. */
+  /* If true, each parameter with its default value takes the value that the model file recommends,
+   * if any (see default_temperature in sotto_model_info). A sampler without a session then needs a
+   * model. Default: 0. */
   uint32_t model_defaults;
   /* Seed of the random numbers. Default: 0. */
   uint64_t seed;
@@ -298,7 +298,7 @@ typedef struct sotto_sampler_params {
   /* Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
   uint32_t min_keep;
   /* Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
-   * while its stage is missing is an error. If the list is empty, `order` applies. */
+   * must not be without its stage. If the list is empty, `order` applies. */
   const sotto_stage* stages;
   size_t stage_count;
 
@@ -395,14 +395,14 @@ typedef struct sotto_sampler_params {
 
   /* Method that selects one of the remaining tokens. Default: MULTINOMIAL. */
   sotto_selection selection;
-  /* Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20. */
+  /* Target surprise of Mirostat, in bits. Default: 5. Range: greater than 0 and at most 20. */
   float mirostat_tau;
   /* Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
   float mirostat_eta;
   /* Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100.
    * Range: at least 2. */
   uint32_t mirostat_m;
-  /* Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0
+  /* Target probability of ADAPTIVE_P. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0
    * to 1. */
   float adaptive_target;
   /* Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99. */
@@ -439,7 +439,7 @@ typedef struct sotto_sampler_params {
   /* Tokens that must not be generated as the first token. */
   const sotto_token* begin_suppressed_tokens;
   size_t begin_suppressed_token_count;
-  /* The generated text begins with these tokens. A token that the grammar, allowed_tokens,
+  /* Tokens that begin the generated text. A token that the grammar, allowed_tokens,
    * suppressed_tokens or bad_words exclude is not forced. */
   const sotto_token* forced_prefix;
   size_t forced_prefix_count;
@@ -541,11 +541,11 @@ SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_
                                             sotto_token* token, sotto_error* error);
 
 /* Computes the distribution that a token is drawn from: the remaining tokens in the order of their
- * ids, and their probabilities. It is the result of the chain, and of what Mirostat and adaptive-p
- * change because of earlier sotto_sampler_sample. With temperature 0 or SOTTO_SELECT_GREEDY, only
- * the most likely token remains. Watermarks that replace the selection do not change it. `*count`
- * receives the number of remaining tokens, even with BUFFER_TOO_SMALL. The arrays may be NULL when
- * `capacity` is 0. */
+ * ids, and their probabilities. It is the result of the chain and of the state that Mirostat and
+ * adaptive-p have after earlier calls of sotto_sampler_sample. With temperature 0 or
+ * SOTTO_SELECT_GREEDY, only the most likely token remains. Watermarks that replace the selection do
+ * not change it. `*count` receives the number of remaining tokens, even with BUFFER_TOO_SMALL. The
+ * arrays may be NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,
                                            sotto_error* error);

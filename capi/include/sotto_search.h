@@ -84,21 +84,20 @@ enum {
 /* A continuation that a search found. The session owns it; it is valid until the next call with the
  * session. */
 typedef struct sotto_sequence {
-  /* The new tokens, without an end-of-text or stop token. If the sequence ended with
-   * SOTTO_STOP_STRING, they end where the shown text ends, as the stream of a session does (see
-   * stop_strings in sotto_stop_params). Sequences that differ only in hidden tokens are therefore
-   * equal. A token that contains the end of the text stays if max_tokens leaves no space for the
-   * tokens that spell its part of the text. */
+  /* The new tokens, without an end-of-text or stop token. After SOTTO_STOP_STRING, they are cut at
+   * the stop string, like the stream of a session (see stop_strings in sotto_stop_params).
+   * Sequences that differ only in the removed tokens are therefore equal. A token that contains the
+   * cut stays if max_tokens leaves no space for the tokens that spell its part of the text. */
   const sotto_token* tokens;
   size_t token_count;
   /* The score that ranks the sequence in the search. */
   double score;
-  /* Log probability of the sequence as it was drawn, including the end-of-text token and what a
-   * stop string hides, under the distribution that was searched. */
+  /* Log probability of the sequence under the distribution that was searched. It includes the
+   * end-of-text token and the tokens that a stop string removed. */
   double log_probability;
-  /* The SOTTO_STOP_ value that says why the sequence ended. */
+  /* Why the sequence ended: a SOTTO_STOP_ value. */
   sotto_status stop;
-  /* Number of the stream of random numbers that was used to draw it. */
+  /* Index of the random number stream that drew the sequence. */
   uint32_t index;
 } sotto_sequence;
 
@@ -106,10 +105,10 @@ typedef struct sotto_sequence {
 typedef double (*sotto_similarity_fn)(void* user_data, const sotto_token* a, size_t a_count, const sotto_token* b,
                                       size_t b_count);
 
-/* Called in each step with the newest token of each live sequence. In beam searches these are the
- * surviving beams, which may still be abandoned later; step_parent in sotto_session_info says which
- * beam of the step before each of them continues. Returns 0 to continue, and any other value to
- * stop the search with SOTTO_STOP_CALLBACK. */
+/* Called in each step with the newest token of each live sequence. In a beam search, these are the
+ * surviving beams; a later step may abandon them. step_parent in sotto_session_info is the beam of
+ * the previous step that a beam continues. Returns 0 to continue, and any other value to stop the
+ * search with SOTTO_STOP_CALLBACK. */
 typedef int32_t (*sotto_step_fn)(void* user_data, uint32_t sequence, sotto_token token);
 
 /* Parameters of a search. */
@@ -132,7 +131,7 @@ typedef struct sotto_search_params {
   sotto_length_norm length_norm;
   /* Condition under which a beam search ends. Default: HEURISTIC. */
   sotto_early_stopping early_stopping;
-  /* Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off).
+  /* Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
    * Range: 1 to 64. */
   uint32_t group_count;
   /* Penalty of a token for each earlier group that has chosen it in the same step. Default:

@@ -13,8 +13,8 @@ extern "C" {
 
 /* ---- Session -------------------------------------------------------------- */
 
-/* A stream of tokens that a model evaluates and continues. A session may be used by only one thread
- * at a time. */
+/* A stream of tokens that a model evaluates and continues. One thread at a time may use a
+ * session. */
 typedef struct sotto_session sotto_session;
 
 /* Action when the KV ring is full. C stands for context_tokens and S for sink_tokens. */
@@ -39,10 +39,10 @@ typedef struct sotto_executor {
   uint32_t reserved;
   /* Returns the number of tasks that can run at the same time, in addition to the caller. */
   int32_t (*num_threads)(void* executor_context);
-  /* Runs task(context) once, on another thread. The thread that uses the session calls it. If a
-   * task starts late or runs on the calling thread, the result is the same, only later.
-   * sotto_session_deinit waits until all tasks have run. It must not call functions of the session
-   * or of sessions that it works with, which return INVALID_STATE. */
+  /* Runs task(context) once, on another thread. The session calls this function on the thread that
+   * uses the session. A task that starts late or runs on the calling thread only delays the result.
+   * sotto_session_deinit waits until all tasks have run. This function must not call functions of
+   * the session or of sessions that work with it: they return INVALID_STATE. */
   void (*schedule)(void* executor_context, void* context, void (*task)(void* context));
   /* Passed to both functions. */
   void* executor_context;
@@ -58,7 +58,7 @@ enum {
   SOTTO_FEATURE_GUIDE = 4
 };
 
-/* Parameters of a session, which determine how much memory it needs. */
+/* Parameters of a session. They determine how much memory it needs. */
 typedef struct sotto_session_params {
   uint32_t struct_size;
   /* Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions.
@@ -112,16 +112,16 @@ typedef struct sotto_session_info {
   uint64_t token_count;
   /* Number of times that the KV ring was re-anchored. */
   uint64_t reanchor_count;
-  /* Bytes of keys and values, which memory_bytes includes. */
+  /* Bytes of keys and values. memory_bytes includes them. */
   uint64_t kv_bytes;
   /* Bytes in use of the memory passed to sotto_session_init. */
   uint64_t memory_bytes;
   /* Number of sequences that a matcher needs to follow this session and its searches. */
   uint32_t matcher_sequence_count;
-  /* Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
+  /* Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
   sotto_status stop;
-  /* During a call of on_step: the number of the sequence of the step before that the reported
-   * sequence continues, or 0 in the first step. */
+  /* During a call of on_step: the number, in the previous step, of the sequence that the reported
+   * sequence continues. 0 in the first step. */
   uint32_t step_parent;
   uint32_t reserved;
 } sotto_session_info;
@@ -145,7 +145,7 @@ typedef struct sotto_session_timings {
   uint64_t sample_ns;
   /* Number of tokens that were evaluated again when the KV ring was re-anchored. */
   uint64_t reanchor_tokens;
-  /* Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes. */
+  /* Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it. */
   uint64_t reanchor_ns;
 } sotto_session_timings;
 
@@ -160,9 +160,9 @@ typedef struct sotto_alternative {
 /* A generated token and the text that became available with it. The session owns it; it is valid
  * until the next call with the session. */
 typedef struct sotto_piece {
-  /* Whole UTF-8 characters, possibly none. A character whose bytes are not all known yet is
-   * withheld, and so is text that may be the start of a stop string. Bytes that cannot be part of
-   * any character are replaced by U+FFFD. */
+  /* Whole UTF-8 characters, possibly none. An incomplete character is withheld, and so is text that
+   * may be the start of a stop string. Bytes that cannot be part of any character are replaced by
+   * U+FFFD. */
   const char* text;
   size_t text_size;
   /* The token, or -1 if the piece contains only text that was withheld before. */
@@ -186,7 +186,7 @@ typedef struct sotto_piece {
   /* exp(H): the number of equally likely tokens with the same entropy. NaN unless statistics is
    * set. */
   float effective_vocabulary;
-  /* Number of tokens that could be drawn after the masks and the sampler's chain; 1 if the
+  /* Number of tokens left to draw from after the masks and the sampler's chain, or 1 if the
    * selection is greedy. 0 unless statistics is set. */
   uint32_t kept_count;
   /* Repetitiveness of the newest tokens up to this one (see repetition_limit and repetition_window
@@ -212,8 +212,8 @@ SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_
                                           size_t memory_size, sotto_session** session, sotto_error* error);
 
 /* Closes a session and ends its threads. `session` may be NULL. A second call does nothing if the
- * memory has not been written since. Does nothing in a callback of the session, which must stay open
- * until the call that runs the callback has returned. */
+ * memory has not been written since. Does nothing in a callback of the session: the session must
+ * stay open until the call that runs the callback has returned. */
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 
 /* Removes all tokens and restarts the sampler from its seed. All parameters stay in effect. Does
@@ -227,12 +227,12 @@ SOTTO_API void sotto_session_reset(sotto_session* session);
  * context). */
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
-/* Begins an empty stream with `count` rows of embedding_size floats instead of tokens, for models
- * that read more than text, for example an image or a voice. A row replaces the embedding
- * of a token; the model adds the embedding of the position. Rows count as tokens, but the sampler,
- * the matchers and token healing do not see them. Such a stream cannot be saved, and it can be
- * rewound only to 0 or to a length that includes a token after the rows. On SOTTO_STOP_CANCELLED
- * the stream is empty.
+/* Begins an empty stream with embeddings instead of tokens: `count` rows of embedding_size floats.
+ * Use it with models that read more than text, for example images or voices. A row replaces the
+ * embedding of a token; the model adds the embedding of the position. Rows count as tokens, but the
+ * sampler, the matchers and token healing do not see them. Such a stream cannot be saved, and it
+ * can be rewound only to 0 or to a length that includes a token after the rows. On
+ * SOTTO_STOP_CANCELLED the stream is empty.
  *
  * Errors, after which nothing was evaluated: INVALID_ARGUMENT (no rows, or a number that is not
  * finite), INVALID_STATE (a stream that is not empty, or an overflow mode other than STOP),
@@ -242,27 +242,27 @@ SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, 
 /* Generates one token, sets `*piece` and returns SOTTO_OK. When generation ends, it returns the
  * reason instead, and `*piece` has the token -1 and the text that was withheld. An end-of-text or
  * stop token does not become part of the stream. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK
- * the next call continues the text. After any other reason it returns the same reason, without text.
- * This lasts until a call changes the stream, the sampler, the stops, the limit, the matcher or the
- * guide; a prefill of no tokens also continues the text. Errors: INVALID_STATE (nothing was
- * prefilled, or the grammar's text was already complete at the last prefill). */
+ * the next call continues the text. After any other reason, it returns the same reason without text
+ * until a call changes the stream, the sampler, the stops, the limit, the matcher or the guide. A
+ * prefill of no tokens also continues the text. Errors: INVALID_STATE (nothing was prefilled, or
+ * the grammar's text was already complete at the last prefill). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
-/* Generates one token in each of several sessions of the same model, with less work than one after
- * the other: their newest tokens are evaluated in one batch, which reads the weights once.
- * Sets statuses[i] and pieces[i] to what sotto_session_next would return for sessions[i], bit for
- * bit; pieces[i] is NULL if statuses[i] is an error. What happens to one session does not affect the
- * others. A session whose text has ended takes no time and may stay in the list, so that a loop ends
- * when no status is SOTTO_OK; or it may leave the list, and other sessions may join it at any call.
+/* Generates one token in each of several sessions of the same model. The newest tokens of all
+ * sessions are evaluated in one batch, which reads the weights only once. Sets statuses[i] and
+ * pieces[i] to what sotto_session_next would return for sessions[i], bit for bit; pieces[i] is NULL
+ * if statuses[i] is an error. What happens to one session does not affect the others. A session
+ * whose text has ended takes no time and may stay in the list, so that a loop can end when no
+ * status is SOTTO_OK. Sessions may leave and join the list at any call.
  *
  * Sessions may differ in everything but the model. The list counts as one session for threads: one
  * thread at a time may call this function or use any of the sessions, and a callback must use none
  * of them. The batch uses the threads of sessions[0]. A batch has up to 64 sessions, and up to
  * batch_tokens of the first one that takes part; more sessions are evaluated in several batches.
  * Some tokens are evaluated outside of a batch, with the same result: those of sessions with
- * draft_tokens, those of guides with another model, those that re-anchor a KV ring, and, where
- * banned strings require several tokens in a call, all but the first one. Prompts are evaluated by
- * sotto_session_prefill, for each session by itself.
+ * draft_tokens, those of guides with another model, those that re-anchor a KV ring, and all but the
+ * first of several tokens that banned strings require in one call. sotto_session_prefill evaluates
+ * the prompt of each session separately.
  *
  * Returns SOTTO_OK if all statuses are set. Errors, after which nothing has changed:
  * INVALID_ARGUMENT (NULL, a session of another model, or one that is given twice or also is the
@@ -286,9 +286,9 @@ SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sott
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
 /* Returns the logits after the last token, before the sampler changes them: vocabulary_size floats,
- * which are valid until the next call with the session. The newest token is evaluated if that has
- * not been done yet. If it cannot be, the result is SOTTO_STOP_CONTEXT_FULL or
- * SOTTO_STOP_CANCELLED. Errors: INVALID_STATE (the stream is empty). */
+ * which are valid until the next call with the session. The newest token is evaluated if necessary.
+ * If it cannot be evaluated, the function returns SOTTO_STOP_CONTEXT_FULL or SOTTO_STOP_CANCELLED.
+ * Errors: INVALID_STATE (the stream is empty). */
 SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count);
 
 /* Truncates the stream to its first `token_count` tokens, as if the others had never been
@@ -321,7 +321,8 @@ SOTTO_API void sotto_session_reset_timings(sotto_session* session);
  * copied; they may be NULL if their count is 0. */
 typedef struct sotto_stop_params {
   uint32_t struct_size;
-  /* If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0. */
+  /* If true, the emitted text includes the stop string; otherwise it ends before the stop string.
+   * Default: 0. */
   uint32_t include_stop_text;
   /* Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off). */
   uint64_t max_tokens;
@@ -330,9 +331,9 @@ typedef struct sotto_stop_params {
   uint64_t max_time_ns;
   /* Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
    * repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and 1
-   * if the text only repeats itself. It is the mean of three measures. Let n tokens have d distinct
-   * tokens, b distinct pairs of neighbours, and a longest sequence of length s that occurs twice,
-   * wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
+   * if the text only repeats itself. It is the mean of three measures. Let n tokens contain d
+   * distinct tokens and b distinct adjacent pairs, and let s be the length of the longest sequence
+   * that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
    * Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1. */
   float repetition_limit;
   /* Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
@@ -342,12 +343,12 @@ typedef struct sotto_stop_params {
    * become part of the stream. */
   const sotto_token* stop_tokens;
   size_t stop_token_count;
-  /* Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
-   * several tokens. The stream is then rewound to the end of the emitted text, so that continuing
-   * the stream continues this text. If the text ends inside a token, the longest tokens that spell
-   * its part of the text, one after the other, replace it. The token stays if the vocabulary cannot
-   * spell this part, or if the context cannot hold it. All hidden tokens stay if the stream cannot
-   * be rewound that far (see sotto_session_rewind). */
+  /* Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span
+   * several tokens. The stream is then rewound to the end of the emitted text, so that generation
+   * can continue this text. If the text ends inside a token, other tokens replace it and spell its
+   * part of the text, the longest possible token first. The token stays if the vocabulary cannot
+   * spell this part, or if the context cannot hold it. All tokens after the text stay if the stream
+   * cannot be rewound that far (see sotto_session_rewind). */
   const sotto_text* stop_strings;
   size_t stop_string_count;
   /* Strings that must not be generated. When the text contains one, the stream is rolled back to
@@ -368,8 +369,8 @@ SOTTO_API sotto_status sotto_session_set_stops(sotto_session* session, const sot
 
 /* ---- Prompts that end inside a word ------------------------------------------ */
 
-/* Token healing, for a prompt that ends inside a word: removes the last tokens of the prompt and
- * restricts the next ones to tokens that spell the removed bytes and may continue beyond them. The
+/* Token healing, for a prompt that ends inside a word. Removes the last tokens of the prompt, and
+ * restricts the next tokens so that they spell the removed bytes and may continue beyond them. The
  * emitted text omits these bytes, because they are already part of the prompt. Call this function
  * after the prefill. Nothing changes if the end of the prompt is not the beginning of a longer
  * token. Errors: INVALID_STATE (nothing was prefilled since the last generated token),
@@ -450,9 +451,9 @@ typedef struct sotto_guide_params {
 
 SOTTO_API void sotto_guide_params_init(sotto_guide_params* params, size_t params_size);
 
-/* Sets or removes the guide. From now on, the guide appends each token that this session generates,
- * and rolls back with it. Until it is removed, the guide must stay open, must run on the same
- * thread, and must not be used for anything else. A NULL `guide` removes it. The session needs
+/* Sets the guide, or removes it if `guide` is NULL. From now on, the guide appends each token that
+ * this session generates, and rolls back with it. Until it is removed, the guide must stay open,
+ * must run on the same thread, and must not be used for anything else. The session needs
  * SOTTO_FEATURE_GUIDE, and it cannot search while it has a guide. Errors: INVALID_ARGUMENT naming
  * the parameter or the vocabularies, INVALID_STATE. */
 SOTTO_API sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide,

@@ -21,9 +21,9 @@
 extern "C" {
 #endif
 
-/* Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the
- * sources are. Then comes a draft of the first chosen source that has one, in the order CALLBACK,
- * LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD. */
+/* Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources.
+ * A draft of the first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION,
+ * EARLY_EXIT, LOOKAHEAD. */
 enum {
   /* Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
   SOTTO_DRAFT_LOOKUP = 1,
@@ -32,17 +32,19 @@ enum {
   SOTTO_DRAFT_SESSION = 2,
   /* The first layers of the model itself. */
   SOTTO_DRAFT_EARLY_EXIT = 4,
-  /* Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong. */
+  /* Lookahead decoding: n-grams that the model predicted after rejected draft tokens. */
   SOTTO_DRAFT_LOOKAHEAD = 8,
-  /* A function of the caller, for example heads that were trained for the model (Medusa, EAGLE). */
+  /* A function of the caller, for example one that evaluates heads trained for the model (Medusa,
+   * EAGLE). */
   SOTTO_DRAFT_CALLBACK = 16
 };
 
 /* Proposes a draft: writes at most `capacity` tokens that may come next to `drafts` and returns
  * their number. `tokens` are the newest tokens of the stream, at most context_tokens. `hidden` is
  * the hidden state after the final LayerNorm that predicted the last of them (embedding_size
- * floats), or NULL if it is not available. An invalid token and those after it are ignored; if the
- * returned number exceeds `capacity`, the whole draft is. The function must not call the session. */
+ * floats), or NULL if it is not available. An invalid token and the tokens after it are ignored. If
+ * the returned number exceeds `capacity`, the whole draft is ignored. The function must not call
+ * the session. */
 typedef size_t (*sotto_draft_fn)(void* user_data, const sotto_token* tokens, size_t token_count, const float* hidden,
                                  size_t hidden_count, sotto_token* drafts, size_t capacity);
 

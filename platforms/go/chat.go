@@ -120,7 +120,7 @@ func (c *Chat) Save() (state []byte, err error) {
 
 // Methods of sotto_chat, written by capi/generate from capi/params.
 
-// Add adds a message. A message of the system replaces an earlier one.
+// Add adds a message. A system message replaces an earlier one.
 func (c *Chat) Add(role ChatRole, text string) error {
 	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
 		textChars, textSize := charsOf(text)

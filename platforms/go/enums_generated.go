@@ -100,7 +100,7 @@ const (
 	RoleTool ChatRole = 3
 )
 
-// ChatFormat: formats with a name.
+// ChatFormat: predefined formats.
 type ChatFormat int32
 
 const (
@@ -121,8 +121,8 @@ const (
 	// GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
 	// tokens.
 	LanguageGBNF GrammarLanguage = 0
-	// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases, which
-	// capi/README.md lists, it excludes some valid values. A schema that cannot be translated is rejected, and the
+	// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases (see "JSON
+	// Schema" in capi/README.md) it excludes some valid values. A schema that cannot be translated is rejected; the
 	// message names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a
 	// warning.
 	LanguageJSONSchema GrammarLanguage = 1
@@ -135,15 +135,15 @@ const (
 	LanguageJSONObject GrammarLanguage = 4
 	// One of several strings. The source is a JSON array of them.
 	LanguageChoices GrammarLanguage = 5
-	// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are
-	// inclusive, and "integer": true.
+	// A JSON number. The source is a JSON object. Its optional members are "minimum" and "maximum", both inclusive, and
+	// "integer": true.
 	LanguageNumber GrammarLanguage = 6
 	// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
 	// "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}.
 	LanguageTools GrammarLanguage = 7
-	// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-	// "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence, or, tag,
-	// triggered_tags and tags_with_separator; capi/README.md describes them.
+	// Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object {"type":
+	// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text,
+	// sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes them.
 	LanguageStructuralTag GrammarLanguage = 8
 )
 
@@ -198,9 +198,9 @@ const (
 	ModelTextSource ModelTextKind = 1
 	// The licence of the weights, usually an identifier such as mit.
 	ModelTextLicense ModelTextKind = 2
-	// The Jinja template that makes a prompt of a conversation.
+	// The Jinja template that turns a conversation into a prompt.
 	ModelTextChatTemplate ModelTextKind = 3
-	// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+	// The same template as a format for sotto_chat_init. Empty if no format is equivalent.
 	ModelTextChatFormat ModelTextKind = 4
 )
 
@@ -208,9 +208,9 @@ const (
 type TokenFlag uint32
 
 const (
-	// An added token, whose text is found before the rest of a text is tokenized.
+	// An added token. The tokenizer finds its text before it encodes the rest of a text.
 	TokenAdded TokenFlag = 1
-	// A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+	// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
 	TokenSpecial TokenFlag = 2
 	// An id without text.
 	TokenUnused TokenFlag = 4
@@ -220,11 +220,10 @@ const (
 
 // Stage: stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the
 // remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the
-// penalty window. Tokens that a grammar does not allow are removed before the first stage and never return. A
-// truncation keeps at least min_keep tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply
-// before the first stage, wherever they stand. If the other stages remove every token, those that ban tokens are
-// skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters
-// are off does nothing.
+// penalty window. Tokens that a grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and
+// BAD_WORDS also apply before the first stage, whatever their place in the chain. If the other stages remove every
+// token, the stages that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in
+// favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off does nothing.
 type Stage int32
 
 const (
@@ -298,15 +297,15 @@ const (
 	OrderVLLM Order = 2
 )
 
-// Preset: parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+// Preset: presets: parameters to start with, by purpose. sotto_sampler_params_init_preset sets them.
 type Preset int32
 
 const (
-	// Answers that should be right: few likely tokens.
+	// Factual answers: only the most likely tokens.
 	PresetFactual Preset = 1
-	// Programs, which repeat names often: a low temperature and no penalty.
+	// Source code, which repeats names: a low temperature and no penalty.
 	PresetCode Preset = 2
-	// Conversations: varied, with a mild penalty of repetition.
+	// Conversations: varied text with a mild repetition penalty.
 	PresetChat Preset = 3
 	// Translations and summaries: close to the most likely text.
 	PresetTranslation Preset = 4
@@ -342,8 +341,8 @@ const (
 
 // WatermarkScheme: kinds of watermarks. A watermark is a statistical pattern in generated text that
 // sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the
-// selection and, averaged over all keys, leave the distribution of a token unchanged. Both require the selection
-// MULTINOMIAL and a temperature above 0, and SOTTO_SEARCH_SAMPLE is the only search that supports them.
+// selection; averaged over all keys, they leave the distribution of a token unchanged. They require the selection
+// MULTINOMIAL and a temperature above 0. The only search that supports them is SOTTO_SEARCH_SAMPLE.
 type WatermarkScheme int32
 
 const (
@@ -353,8 +352,8 @@ const (
 	// whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
 	// delta.
 	WatermarkLeftHash WatermarkScheme = 1
-	// Green list whose context of a token includes the token itself. The smallest hash in the context decides
-	// (Kirchenbauer et al. 2024).
+	// Green list like LEFT_HASH, but the context of a token includes the token itself, and the smallest hash in the
+	// context decides (Kirchenbauer et al. 2024).
 	WatermarkSelfHash WatermarkScheme = 2
 	// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
 	WatermarkTournament WatermarkScheme = 3
@@ -363,9 +362,9 @@ const (
 )
 
 // Dola: decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p
-// of an earlier layer: the one, among the lower or the upper half, whose distribution differs most from the last
-// layer's. The final norm applies to the states of earlier layers, too. Transformers omits it there, so that its texts
-// differ.
+// of an earlier layer. DoLa chooses this layer in the lower or the upper half: its distribution differs most from that
+// of the last layer. The final norm is applied to the states of earlier layers, too. Transformers omits it there, so
+// its texts differ.
 type Dola int32
 
 const (
@@ -491,9 +490,8 @@ const (
 	GuideContrast GuideMode = 2
 )
 
-// DraftSource: sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources
-// are. Then comes a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
-// LOOKAHEAD.
+// DraftSource: sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A
+// draft of the first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 type DraftSource uint32
 
 const (
@@ -504,8 +502,8 @@ const (
 	DraftSession DraftSource = 2
 	// The first layers of the model itself.
 	DraftEarlyExit DraftSource = 4
-	// Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong.
+	// Lookahead decoding: n-grams that the model predicted after rejected draft tokens.
 	DraftLookahead DraftSource = 8
-	// A function of the caller, for example heads that were trained for the model (Medusa, EAGLE).
+	// A function of the caller, for example one that evaluates heads trained for the model (Medusa, EAGLE).
 	DraftCallback DraftSource = 16
 )

@@ -7,16 +7,16 @@ import "C"
 
 // ChatInfo: current state of a conversation.
 type ChatInfo struct {
-	// Number of messages, including the system's.
+	// Number of messages, including the system message.
 	MessageCount uint32
-	// Number of messages of the user.
+	// Number of user messages.
 	TurnCount uint32
 	// Number of tokens before the last reply.
 	PromptTokens uint32
-	// Number of turns that were dropped because they no longer fitted.
+	// Number of turns that were dropped to make the prompt fit.
 	DroppedTurnCount uint64
-	// Number of tokens before the last reply that were appended for it. The others were in the stream, and only the
-	// last of them was evaluated again.
+	// Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already
+	// in the stream; only the last of those was evaluated again.
 	EvaluatedTokens uint32
 	// Bytes in use of history_bytes in sotto_chat_params.
 	HistoryBytes uint32
@@ -35,7 +35,7 @@ func newChatInfo(c *C.sotto_chat_info) ChatInfo {
 
 // MatcherInfo: state of one sequence of a matcher.
 type MatcherInfo struct {
-	// True if the text is complete, so that it may end here.
+	// True if the text is complete and may end here.
 	MayEnd bool
 	// True if the grammar allows nothing more.
 	MustEnd bool
@@ -86,10 +86,10 @@ type ModelInfo struct {
 	LayerWeightBits uint32
 	// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
 	HeadWeightBits uint32
-	// True if all weights are read directly from the file, so that none were packed or copied into memory.
+	// True if all weights are read directly from the file: none were packed or copied into memory.
 	PackedInPlace bool
-	// Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
-	// sampler's default. The next fields give other parameters of the sampler in the same way.
+	// Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or else the sampler's
+	// default. The next fields hold other parameters of the sampler in the same way.
 	DefaultTemperature float32
 	// Value of top_k that model_defaults selects.
 	DefaultTopK uint32
@@ -105,8 +105,8 @@ type ModelInfo struct {
 	DefaultRepetitionWindow uint32
 	// Value of no_repeat_ngram that model_defaults selects.
 	DefaultNoRepeatNGram uint32
-	// Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
-	// vocabulary, which are no tokens, after the last token of a text.
+	// Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the vocabulary are not
+	// tokens. Their logits after the last token of a text are its rewards.
 	RewardCount uint32
 }
 
@@ -183,15 +183,15 @@ type SessionInfo struct {
 	TokenCount uint64
 	// Number of times that the KV ring was re-anchored.
 	ReanchorCount uint64
-	// Bytes of keys and values, which memory_bytes includes.
+	// Bytes of keys and values. memory_bytes includes them.
 	KVBytes uint64
 	// Bytes in use of the memory passed to sotto_session_init.
 	MemoryBytes uint64
 	// Number of sequences that a matcher needs to follow this session and its searches.
 	MatcherSequenceCount uint32
-	// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+	// Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
 	Stop Status
-	// During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or
+	// During a call of on_step: the number, in the previous step, of the sequence that the reported sequence continues.
 	// 0 in the first step.
 	StepParent uint32
 }
@@ -230,7 +230,7 @@ type SessionTimings struct {
 	SampleNS uint64
 	// Number of tokens that were evaluated again when the KV ring was re-anchored.
 	ReanchorTokens uint64
-	// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
+	// Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it.
 	ReanchorNS uint64
 }
 

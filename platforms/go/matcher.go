@@ -148,7 +148,7 @@ func (m *Matcher) Reset(sequence uint32) error {
 	return err
 }
 
-// AcceptToken appends a token, which the mask must allow, to a sequence.
+// AcceptToken appends a token to a sequence. The mask must allow the token.
 func (m *Matcher) AcceptToken(sequence uint32, token Token) error {
 	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		return C.sotto_matcher_accept_token(handle, C.uint32_t(sequence), C.sotto_token(token))
@@ -156,7 +156,7 @@ func (m *Matcher) AcceptToken(sequence uint32, token Token) error {
 	return err
 }
 
-// AcceptText appends text, which may begin and end inside a token, to a sequence.
+// AcceptText appends text to a sequence. The text may begin and end inside a token.
 func (m *Matcher) AcceptText(sequence uint32, text string) error {
 	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		textChars, textSize := charsOf(text)

@@ -7,11 +7,11 @@ import "C"
 
 // ChatParams: parameters of a conversation. They determine how much memory it needs.
 type ChatParams struct {
-	// Number of tokens in the context that are kept free for a reply. It must be less than context_tokens of the
-	// session. Default: 256. Range: 1 to 1048576.
+	// Number of context tokens reserved for a reply. It must be less than context_tokens of the session. Default: 256.
+	// Range: 1 to 1048576.
 	ReplyTokens uint32
-	// Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8 times reply_tokens.
-	// Default: 65536. Range: 1024 to 16777216.
+	// Bytes reserved for the texts of messages. A reply also takes 4 bytes per token. The value must be at least 8
+	// times reply_tokens. Default: 65536. Range: 1024 to 16777216.
 	HistoryBytes uint32
 	// Maximum number of messages. Default: 512. Range: 4 to 65536.
 	MessageLimit uint32
@@ -51,13 +51,12 @@ type GrammarParams struct {
 	Root string
 	// Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be nil if there are none.
 	Vocabulary *Vocabulary
-	// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-	// thus ignored. May be nil.
+	// Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON Schema, which are
+	// ignored. May be nil.
 	Log func(level LogLevel, message string)
 	// Strings that activate the grammar.
 	Triggers []string
-	// Tokens that activate the grammar. A token with text activates it only as this token: the same text in other
-	// tokens is unconstrained.
+	// Tokens that activate the grammar. Only the token itself activates it, not the same text in other tokens.
 	TriggerTokens []Token
 	// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
 	// Default: ONE_SPACE.
@@ -81,8 +80,8 @@ type GrammarParams struct {
 	// If true, objects with "properties" have no other properties, and arrays with a tuple have no further items,
 	// unless the schema says otherwise. Default: 0.
 	ForbidAdditional bool
-	// If true, property names that the schema does not list count towards minProperties, although the grammar cannot
-	// prevent such a name from occurring twice. Default: 0.
+	// If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
+	// such a name from occurring twice. Default: 0.
 	AssumeDistinctNames bool
 	// If true, the members of an object come in the order of their first mention in the schema, and unlisted members
 	// come last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of
@@ -153,16 +152,16 @@ type MatcherParams struct {
 	SequenceCount uint32
 	// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
 	RollbackCount uint32
-	// Number of tokens after which each sequence is complete. After a token of a mask, the text can still be completed
-	// within this number of tokens. The tokens are counted from the reset of the sequence, without the end token. Text
-	// that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
-	// token. Default: 0 (no limit).
+	// Number of tokens within which each sequence is complete, counted from its reset, without the end token. Masks
+	// allow a token only if the text can still be completed within this number. Text that is appended as a whole counts
+	// as one token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0
+	// (no limit).
 	FinishWithin uint32
-	// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
-	// Default: 20000000. Range: at least 1.
+	// Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
+	// GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
 	StepBudget uint64
-	// Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
-	// 16 to 268435456.
+	// Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
+	// 0 (automatic). Range: 16 to 268435456.
 	NodeCount uint32
 	// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456.
 	FrameCount uint32
@@ -218,15 +217,15 @@ func (p *MatcherParams) fill(c *C.sotto_matcher_params) {
 
 // ModelParams: parameters of a model.
 type ModelParams struct {
-	// Instruction set. All models of a process must use sets that share one layout of packed weights, as AVX512,
-	// AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
-	// every set. Default: AUTO.
+	// Instruction set. All models of a process must use instruction sets with the same layout of packed weights;
+	// otherwise opening a model fails with INVALID_STATE. AVX512, AVX512VNNI and AVX512AMX share a layout. REFERENCE
+	// can be combined with every set. Default: AUTO.
 	ISA ISA
-	// If true, the structure of the file and the checksums of the tensors are verified, otherwise only the structure.
+	// If true, opening a model verifies the checksums of the tensors. The structure of the file is always verified.
 	// Default: 1.
 	VerifyChecksums bool
-	// If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for
-	// example into huge pages. After each chunk, `release` is called. Default: 0.
+	// If true, weights that the file contains packed for this CPU are copied into the model's memory, for example into
+	// huge pages. `release` is called after each chunk. Default: 0.
 	CopyWeights bool
 	// Receives log messages. May be nil.
 	Log func(level LogLevel, message string)
@@ -309,8 +308,8 @@ func (p *WatermarkParams) fill(c *C.sotto_watermark_params) {
 
 // SamplerParams: parameters of the sampler. Arrays are copied; they may be NULL if their count is 0.
 type SamplerParams struct {
-	// Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
-	// these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
+	// Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
+	// they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
 	Temperature float32
 	// Keeps the k most likely tokens. Default: 40. 0 disables it.
 	TopK uint32
@@ -325,9 +324,8 @@ type SamplerParams struct {
 	// Number of recent tokens that the repetition, frequency and presence penalties consider. Default: 64. UINT32_MAX
 	// means all that the session holds, at most context_tokens. 0 disables it.
 	RepetitionWindow uint32
-	// If true, parameters that have their default value take the value that the model file recommends, if any
-	// (default_temperature and the fields after it in sotto_model_info). A sampler without a session then needs a
-	// model. Default: 0.
+	// If true, each parameter with its default value takes the value that the model file recommends, if any (see
+	// default_temperature in sotto_model_info). A sampler without a session then needs a model. Default: 0.
 	ModelDefaults bool
 	// Seed of the random numbers. Default: 0.
 	Seed uint64
@@ -335,8 +333,8 @@ type SamplerParams struct {
 	Order Order
 	// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
 	MinKeep uint32
-	// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on while its stage is
-	// missing is an error. If the list is empty, `order` applies.
+	// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on must not be without
+	// its stage. If the list is empty, `order` applies.
 	Stages []Stage
 	// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
 	FrequencyPenalty float32
@@ -412,13 +410,13 @@ type SamplerParams struct {
 	XTCThreshold float32
 	// Method that selects one of the remaining tokens. Default: MULTINOMIAL.
 	Selection Selection
-	// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20.
+	// Target surprise of Mirostat, in bits. Default: 5. Range: greater than 0 and at most 20.
 	MirostatTau float32
 	// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
 	MirostatEta float32
 	// Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at least 2.
 	MirostatM uint32
-	// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1.
+	// Target probability of ADAPTIVE_P. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1.
 	AdaptiveTarget float32
 	// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
 	AdaptiveDecay float32
@@ -445,8 +443,8 @@ type SamplerParams struct {
 	SuppressedTokens []Token
 	// Tokens that must not be generated as the first token.
 	BeginSuppressedTokens []Token
-	// The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
-	// bad_words exclude is not forced.
+	// Tokens that begin the generated text. A token that the grammar, allowed_tokens, suppressed_tokens or bad_words
+	// exclude is not forced.
 	ForcedPrefix []Token
 	// Called before all other stages to change the logits. May be nil.
 	LogitsCallback func(logits []float32)
@@ -627,7 +625,7 @@ type SearchParams struct {
 	LengthNorm LengthNorm
 	// Condition under which a beam search ends. Default: HEURISTIC.
 	EarlyStopping EarlyStopping
-	// Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64.
+	// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64.
 	GroupCount uint32
 	// Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.
 	DiversityPenalty float32
@@ -693,7 +691,7 @@ func (p *SearchParams) fill(c *C.sotto_search_params, a *arena) {
 	c.phrases, c.phrase_count = a.tokenLists(p.Phrases)
 }
 
-// SessionParams: parameters of a session, which determine how much memory it needs.
+// SessionParams: parameters of a session. They determine how much memory it needs.
 type SessionParams struct {
 	// Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
 	// model's maximum). Range: 16 to max_context_tokens.
@@ -769,7 +767,7 @@ func (p *SessionParams) fill(c *C.sotto_session_params) {
 // StopParams: conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied;
 // they may be NULL if their count is 0.
 type StopParams struct {
-	// If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0.
+	// If true, the emitted text includes the stop string; otherwise it ends before the stop string. Default: 0.
 	IncludeStopText bool
 	// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
 	MaxTokens uint64
@@ -778,20 +776,20 @@ type StopParams struct {
 	MaxTimeNS uint64
 	// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
 	// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-	// three measures. Let n tokens have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of
-	// length s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s
-	// / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+	// three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
+	// the longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s /
+	// n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
 	RepetitionLimit float32
 	// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens.
 	RepetitionWindow uint32
 	// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
 	// stream.
 	StopTokens []Token
-	// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The
-	// stream is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the
-	// text ends inside a token, the longest tokens that spell its part of the text, one after the other, replace it.
-	// The token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens
-	// stay if the stream cannot be rewound that far (see sotto_session_rewind).
+	// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The
+	// stream is then rewound to the end of the emitted text, so that generation can continue this text. If the text
+	// ends inside a token, other tokens replace it and spell its part of the text, the longest possible token first.
+	// The token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the
+	// text stay if the stream cannot be rewound that far (see sotto_session_rewind).
 	StopStrings []string
 	// Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
 	// contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when

@@ -35,7 +35,7 @@ export class Chat {
 
   // Methods of sotto_chat, written by capi/generate from capi/params.
 
-  /** Adds a message. A message of the system replaces an earlier one. */
+  /** Adds a message. A system message replaces an earlier one. */
   add(role, text) {
     this.#attempt((scratch, error) => {
       const textBytes = scratch.text(text, "text");

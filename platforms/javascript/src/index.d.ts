@@ -196,7 +196,7 @@ export class Chat {
   setStops(params?: StopParams): void;
   // Methods of sotto_chat, written by capi/generate from capi/params.
 
-  /** Adds a message. A message of the system replaces an earlier one. */
+  /** Adds a message. A system message replaces an earlier one. */
   add(role: ChatRole, text: Text): void;
   /** Removes all messages. */
   reset(): void;

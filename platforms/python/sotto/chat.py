@@ -50,7 +50,7 @@ class Chat:
     # Methods of sotto_chat, written by capi/generate from capi/params.
 
     def add(self, role: ChatRole, text: Text) -> None:
-        """Adds a message. A message of the system replaces an earlier one."""
+        """Adds a message. A system message replaces an earlier one."""
         text_data = as_bytes(text)
         error = abi.Error()
         with Exclusive(self.session):

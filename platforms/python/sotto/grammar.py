@@ -207,14 +207,14 @@ class Matcher(Resource):
             check(lib.sotto_matcher_reset(handle, integer(abi.u32, sequence, "sequence")))
 
     def accept_token(self, token: int, sequence: int = 0) -> None:
-        """Appends a token, which the mask must allow, to a sequence."""
+        """Appends a token to a sequence. The mask must allow the token."""
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_accept_token(handle, integer(abi.u32, sequence, "sequence"), integer(abi.i32,
                                                                                                          token,
                                                                                                          "token")))
 
     def accept_text(self, text: Text, sequence: int = 0) -> None:
-        """Appends text, which may begin and end inside a token, to a sequence."""
+        """Appends text to a sequence. The text may begin and end inside a token."""
         text_data = as_bytes(text)
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_accept_text(handle, integer(abi.u32, sequence, "sequence"), text_data,

@@ -47,7 +47,7 @@ class Chat {
 
   // Methods of sotto_chat, written by capi/generate from capi/params.
 
-  // Adds a message. A message of the system replaces an earlier one.
+  // Adds a message. A system message replaces an earlier one.
   Result<void> add(sotto_chat_role role, std::string_view text) {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_chat_add(handle_, role, text.data(), text.size(), report.out()));

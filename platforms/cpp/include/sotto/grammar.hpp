@@ -256,13 +256,13 @@ class Matcher {
     SOTTO_HPP_DONE_;
   }
 
-  // Appends a token, which the mask must allow, to a sequence.
+  // Appends a token to a sequence. The mask must allow the token.
   Result<void> accept(Token token, uint32_t sequence = 0) {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_token(state_->handle, sequence, token));
     SOTTO_HPP_DONE_;
   }
 
-  // Appends text, which may begin and end inside a token, to a sequence.
+  // Appends text to a sequence. The text may begin and end inside a token.
   Result<void> accept(std::string_view text, uint32_t sequence = 0) {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_text(state_->handle, sequence, text.data(), text.size()));
     SOTTO_HPP_DONE_;

@@ -102,7 +102,7 @@ export declare const ChatRole: {
 };
 export type ChatRole = (typeof ChatRole)[keyof typeof ChatRole];
 
-/** Formats with a name. */
+/** Predefined formats. */
 export declare const ChatFormat: {
   /** Names before the messages: "User: ", "Assistant:". */
   readonly PLAIN: 0;
@@ -123,8 +123,8 @@ export declare const GrammarLanguage: {
    */
   readonly GBNF: 0;
   /**
-   * JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases, which
-   * capi/README.md lists, it excludes some valid values. A schema that cannot be translated is rejected, and the
+   * JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases (see "JSON
+   * Schema" in capi/README.md) it excludes some valid values. A schema that cannot be translated is rejected; the
    * message names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a warning.
    */
   readonly JSON_SCHEMA: 1;
@@ -140,8 +140,8 @@ export declare const GrammarLanguage: {
   /** One of several strings. The source is a JSON array of them. */
   readonly CHOICES: 5;
   /**
-   * A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are inclusive,
-   * and "integer": true.
+   * A JSON number. The source is a JSON object. Its optional members are "minimum" and "maximum", both inclusive, and
+   * "integer": true.
    */
   readonly NUMBER: 6;
   /**
@@ -150,9 +150,9 @@ export declare const GrammarLanguage: {
    */
   readonly TOOLS: 7;
   /**
-   * Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-   * "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence, or, tag,
-   * triggered_tags and tags_with_separator; capi/README.md describes them.
+   * Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object {"type":
+   * "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence,
+   * or, tag, triggered_tags and tags_with_separator; capi/README.md describes them.
    */
   readonly STRUCTURAL_TAG: 8;
 };
@@ -207,18 +207,18 @@ export declare const ModelTextKind: {
   readonly SOURCE: 1;
   /** The licence of the weights, usually an identifier such as mit. */
   readonly LICENSE: 2;
-  /** The Jinja template that makes a prompt of a conversation. */
+  /** The Jinja template that turns a conversation into a prompt. */
   readonly CHAT_TEMPLATE: 3;
-  /** The same template as a format of sotto_chat_init; empty if no format is equal to it. */
+  /** The same template as a format for sotto_chat_init. Empty if no format is equivalent. */
   readonly CHAT_FORMAT: 4;
 };
 export type ModelTextKind = (typeof ModelTextKind)[keyof typeof ModelTextKind];
 
 /** Flags of sotto_token_flags. */
 export declare const TokenFlag: {
-  /** An added token, whose text is found before the rest of a text is tokenized. */
+  /** An added token. The tokenizer finds its text before it encodes the rest of a text. */
   readonly ADDED: 1;
-  /** A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
+  /** A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
   readonly SPECIAL: 2;
   /** An id without text. */
   readonly UNUSED: 4;
@@ -230,11 +230,10 @@ export type TokenFlag = number;
 /**
  * Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the remaining
  * tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the penalty
- * window. Tokens that a grammar does not allow are removed before the first stage and never return. A truncation keeps
- * at least min_keep tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first
- * stage, wherever they stand. If the other stages remove every token, those that ban tokens are skipped. Ties are
- * resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off does
- * nothing.
+ * window. Tokens that a grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also
+ * apply before the first stage, whatever their place in the chain. If the other stages remove every token, the stages
+ * that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest
+ * token id, and NaN counts as -infinity. A stage whose parameters are off does nothing.
  */
 export declare const Stage: {
   /** Calls logits_callback and logits_processor. */
@@ -307,13 +306,13 @@ export declare const Order: {
 };
 export type Order = (typeof Order)[keyof typeof Order];
 
-/** Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them. */
+/** Presets: parameters to start with, by purpose. sotto_sampler_params_init_preset sets them. */
 export declare const Preset: {
-  /** Answers that should be right: few likely tokens. */
+  /** Factual answers: only the most likely tokens. */
   readonly FACTUAL: 1;
-  /** Programs, which repeat names often: a low temperature and no penalty. */
+  /** Source code, which repeats names: a low temperature and no penalty. */
   readonly CODE: 2;
-  /** Conversations: varied, with a mild penalty of repetition. */
+  /** Conversations: varied text with a mild repetition penalty. */
   readonly CHAT: 3;
   /** Translations and summaries: close to the most likely text. */
   readonly TRANSLATION: 4;
@@ -357,9 +356,9 @@ export type Selection = (typeof Selection)[keyof typeof Selection];
 
 /**
  * Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognizes.
- * LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged over all keys,
- * leave the distribution of a token unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
- * SOTTO_SEARCH_SAMPLE is the only search that supports them.
+ * LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection; averaged over all keys, they
+ * leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature above 0. The
+ * only search that supports them is SOTTO_SEARCH_SAMPLE.
  */
 export declare const WatermarkScheme: {
   /** No watermark. */
@@ -371,8 +370,8 @@ export declare const WatermarkScheme: {
    */
   readonly LEFT_HASH: 1;
   /**
-   * Green list whose context of a token includes the token itself. The smallest hash in the context decides
-   * (Kirchenbauer et al. 2024).
+   * Green list like LEFT_HASH, but the context of a token includes the token itself, and the smallest hash in the
+   * context decides (Kirchenbauer et al. 2024).
    */
   readonly SELF_HASH: 2;
   /** Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024). */
@@ -384,8 +383,9 @@ export type WatermarkScheme = (typeof WatermarkScheme)[keyof typeof WatermarkSch
 
 /**
  * Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p of an
- * earlier layer: the one, among the lower or the upper half, whose distribution differs most from the last layer's. The
- * final norm applies to the states of earlier layers, too. Transformers omits it there, so that its texts differ.
+ * earlier layer. DoLa chooses this layer in the lower or the upper half: its distribution differs most from that of the
+ * last layer. The final norm is applied to the states of earlier layers, too. Transformers omits it there, so its texts
+ * differ.
  */
 export declare const Dola: {
   /** No contrast. */
@@ -523,8 +523,8 @@ export declare const GuideMode: {
 export type GuideMode = (typeof GuideMode)[keyof typeof GuideMode];
 
 /**
- * Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then comes
- * a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+ * Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
+ * first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
  */
 export declare const DraftSource: {
   /** Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
@@ -536,9 +536,9 @@ export declare const DraftSource: {
   readonly SESSION: 2;
   /** The first layers of the model itself. */
   readonly EARLY_EXIT: 4;
-  /** Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong. */
+  /** Lookahead decoding: n-grams that the model predicted after rejected draft tokens. */
   readonly LOOKAHEAD: 8;
-  /** A function of the caller, for example heads that were trained for the model (Medusa, EAGLE). */
+  /** A function of the caller, for example one that evaluates heads trained for the model (Medusa, EAGLE). */
   readonly CALLBACK: 16;
 };
 export type DraftSource = number;
@@ -546,13 +546,13 @@ export type DraftSource = number;
 /** Parameters of a conversation. They determine how much memory it needs. */
 export interface ChatParams {
   /**
-   * Number of tokens in the context that are kept free for a reply. It must be less than context_tokens of the session.
-   * Default: 256. Range: 1 to 1048576.
+   * Number of context tokens reserved for a reply. It must be less than context_tokens of the session. Default: 256.
+   * Range: 1 to 1048576.
    */
   replyTokens?: number;
   /**
-   * Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8 times reply_tokens.
-   * Default: 65536. Range: 1024 to 16777216.
+   * Bytes reserved for the texts of messages. A reply also takes 4 bytes per token. The value must be at least 8 times
+   * reply_tokens. Default: 65536. Range: 1024 to 16777216.
    */
   historyBytes?: number;
   /** Maximum number of messages. Default: 512. Range: 4 to 65536. */
@@ -566,16 +566,13 @@ export interface GrammarParams {
   /** Start rule of a GBNF grammar. Default: "root". */
   root?: Text;
   /**
-   * Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-   * thus ignored. May be null.
+   * Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON Schema, which are
+   * ignored. May be null.
    */
   log?: (level: LogLevel, text: string) => void;
   /** Strings that activate the grammar. */
   triggers?: readonly (Text)[];
-  /**
-   * Tokens that activate the grammar. A token with text activates it only as this token: the same text in other tokens
-   * is unconstrained.
-   */
+  /** Tokens that activate the grammar. Only the token itself activates it, not the same text in other tokens. */
   triggerTokens?: readonly (number)[];
   /**
    * White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
@@ -610,8 +607,8 @@ export interface GrammarParams {
    */
   forbidAdditional?: boolean;
   /**
-   * If true, property names that the schema does not list count towards minProperties, although the grammar cannot
-   * prevent such a name from occurring twice. Default: 0.
+   * If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent such
+   * a name from occurring twice. Default: 0.
    */
   assumeDistinctNames?: boolean;
   /**
@@ -638,20 +635,19 @@ export interface MatcherParams {
   /** Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
   rollbackCount?: number;
   /**
-   * Number of tokens after which each sequence is complete. After a token of a mask, the text can still be completed
-   * within this number of tokens. The tokens are counted from the reset of the sequence, without the end token. Text
-   * that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no token.
-   * Default: 0 (no limit).
+   * Number of tokens within which each sequence is complete, counted from its reset, without the end token. Masks allow
+   * a token only if the text can still be completed within this number. Text that is appended as a whole counts as one
+   * token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0 (no limit).
    */
   finishWithin?: number;
   /**
-   * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
-   * Default: 20000000. Range: at least 1.
+   * Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
+   * GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
    */
   stepBudget?: number | bigint;
   /**
-   * Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range: 16
-   * to 268435456.
+   * Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
+   * 0 (automatic). Range: 16 to 268435456.
    */
   nodeCount?: number;
   /** Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456. */
@@ -669,19 +665,19 @@ export interface MatcherParams {
 /** Parameters of a model. */
 export interface ModelParams {
   /**
-   * Instruction set. All models of a process must use sets that share one layout of packed weights, as AVX512,
-   * AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
-   * every set. Default: AUTO.
+   * Instruction set. All models of a process must use instruction sets with the same layout of packed weights;
+   * otherwise opening a model fails with INVALID_STATE. AVX512, AVX512VNNI and AVX512AMX share a layout. REFERENCE can
+   * be combined with every set. Default: AUTO.
    */
   isa?: Isa;
   /**
-   * If true, the structure of the file and the checksums of the tensors are verified, otherwise only the structure.
+   * If true, opening a model verifies the checksums of the tensors. The structure of the file is always verified.
    * Default: 1.
    */
   verifyChecksums?: boolean;
   /**
-   * If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for example
-   * into huge pages. After each chunk, `release` is called. Default: 0.
+   * If true, weights that the file contains packed for this CPU are copied into the model's memory, for example into
+   * huge pages. `release` is called after each chunk. Default: 0.
    */
   copyWeights?: boolean;
   /** Receives log messages. May be null. */
@@ -710,8 +706,8 @@ export interface WatermarkParams {
 /** Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 export interface SamplerParams {
   /**
-   * Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
-   * these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
+   * Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
+   * they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
    */
   temperature?: number;
   /** Keeps the k most likely tokens. Default: 40. 0 disables it. */
@@ -734,9 +730,8 @@ export interface SamplerParams {
    */
   repetitionWindow?: number;
   /**
-   * If true, parameters that have their default value take the value that the model file recommends, if any
-   * (default_temperature and the fields after it in sotto_model_info). A sampler without a session then needs a model.
-   * Default: 0.
+   * If true, each parameter with its default value takes the value that the model file recommends, if any (see
+   * default_temperature in sotto_model_info). A sampler without a session then needs a model. Default: 0.
    */
   modelDefaults?: boolean;
   /** Seed of the random numbers. Default: 0. */
@@ -746,8 +741,8 @@ export interface SamplerParams {
   /** Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
   minKeep?: number;
   /**
-   * Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on while its stage is
-   * missing is an error. If the list is empty, `order` applies.
+   * Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on must not be without its
+   * stage. If the list is empty, `order` applies.
    */
   stages?: readonly (Stage)[];
   /** Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100. */
@@ -850,7 +845,7 @@ export interface SamplerParams {
   xtcThreshold?: number;
   /** Method that selects one of the remaining tokens. Default: MULTINOMIAL. */
   selection?: Selection;
-  /** Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20. */
+  /** Target surprise of Mirostat, in bits. Default: 5. Range: greater than 0 and at most 20. */
   mirostatTau?: number;
   /** Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
   mirostatEta?: number;
@@ -858,7 +853,7 @@ export interface SamplerParams {
    * Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at least 2.
    */
   mirostatM?: number;
-  /** Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1. */
+  /** Target probability of ADAPTIVE_P. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1. */
   adaptiveTarget?: number;
   /** Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99. */
   adaptiveDecay?: number;
@@ -888,8 +883,8 @@ export interface SamplerParams {
   /** Tokens that must not be generated as the first token. */
   beginSuppressedTokens?: readonly (number)[];
   /**
-   * The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
-   * bad_words exclude is not forced.
+   * Tokens that begin the generated text. A token that the grammar, allowed_tokens, suppressed_tokens or bad_words
+   * exclude is not forced.
    */
   forcedPrefix?: readonly (number)[];
   /** Called before all other stages to change the logits. May be null. */
@@ -933,7 +928,7 @@ export interface SearchParams {
   lengthNorm?: LengthNorm;
   /** Condition under which a beam search ends. Default: HEURISTIC. */
   earlyStopping?: EarlyStopping;
-  /** Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64. */
+  /** Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64. */
   groupCount?: number;
   /**
    * Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.
@@ -954,7 +949,7 @@ export interface SearchParams {
   phraseGroups?: readonly (number)[];
 }
 
-/** Parameters of a session, which determine how much memory it needs. */
+/** Parameters of a session. They determine how much memory it needs. */
 export interface SessionParams {
   /**
    * Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
@@ -1007,7 +1002,7 @@ export interface SessionParams {
  * NULL if their count is 0.
  */
 export interface StopParams {
-  /** If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0. */
+  /** If true, the emitted text includes the stop string; otherwise it ends before the stop string. Default: 0. */
   includeStopText?: boolean;
   /** Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off). */
   maxTokens?: number | bigint;
@@ -1019,9 +1014,9 @@ export interface StopParams {
   /**
    * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
    * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-   * three measures. Let n tokens have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of
-   * length s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s /
-   * n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+   * three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
+   * the longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
+   * Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
    */
   repetitionLimit?: number;
   /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */
@@ -1032,10 +1027,10 @@ export interface StopParams {
    */
   stopTokens?: readonly (number)[];
   /**
-   * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The stream
-   * is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the text ends
-   * inside a token, the longest tokens that spell its part of the text, one after the other, replace it. The token
-   * stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens stay if the
+   * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The stream
+   * is then rewound to the end of the emitted text, so that generation can continue this text. If the text ends inside
+   * a token, other tokens replace it and spell its part of the text, the longest possible token first. The token stays
+   * if the vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the text stay if the
    * stream cannot be rewound that far (see sotto_session_rewind).
    */
   stopStrings?: readonly (Text)[];
@@ -1085,17 +1080,17 @@ export interface SpeculationParams {
 
 /** Current state of a conversation. */
 export interface ChatInfo {
-  /** Number of messages, including the system's. */
+  /** Number of messages, including the system message. */
   readonly messageCount: number;
-  /** Number of messages of the user. */
+  /** Number of user messages. */
   readonly turnCount: number;
   /** Number of tokens before the last reply. */
   readonly promptTokens: number;
-  /** Number of turns that were dropped because they no longer fitted. */
+  /** Number of turns that were dropped to make the prompt fit. */
   readonly droppedTurnCount: number;
   /**
-   * Number of tokens before the last reply that were appended for it. The others were in the stream, and only the last
-   * of them was evaluated again.
+   * Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already in
+   * the stream; only the last of those was evaluated again.
    */
   readonly evaluatedTokens: number;
   /** Bytes in use of history_bytes in sotto_chat_params. */
@@ -1104,7 +1099,7 @@ export interface ChatInfo {
 
 /** State of one sequence of a matcher. */
 export interface MatcherInfo {
-  /** True if the text is complete, so that it may end here. */
+  /** True if the text is complete and may end here. */
   readonly mayEnd: boolean;
   /** True if the grammar allows nothing more. */
   readonly mustEnd: boolean;
@@ -1149,11 +1144,11 @@ export interface ModelInfo {
   readonly layerWeightBits: number;
   /** Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
   readonly headWeightBits: number;
-  /** True if all weights are read directly from the file, so that none were packed or copied into memory. */
+  /** True if all weights are read directly from the file: none were packed or copied into memory. */
   readonly packedInPlace: boolean;
   /**
-   * Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
-   * sampler's default. The next fields give other parameters of the sampler in the same way.
+   * Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or else the sampler's
+   * default. The next fields hold other parameters of the sampler in the same way.
    */
   readonly defaultTemperature: number;
   /** Value of top_k that model_defaults selects. */
@@ -1171,8 +1166,8 @@ export interface ModelInfo {
   /** Value of no_repeat_ngram that model_defaults selects. */
   readonly defaultNoRepeatNgram: number;
   /**
-   * Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
-   * vocabulary, which are no tokens, after the last token of a text.
+   * Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the vocabulary are not
+   * tokens. Their logits after the last token of a text are its rewards.
    */
   readonly rewardCount: number;
 }
@@ -1213,16 +1208,16 @@ export interface SessionInfo {
   readonly tokenCount: number;
   /** Number of times that the KV ring was re-anchored. */
   readonly reanchorCount: number;
-  /** Bytes of keys and values, which memory_bytes includes. */
+  /** Bytes of keys and values. memory_bytes includes them. */
   readonly kvBytes: number;
   /** Bytes in use of the memory passed to sotto_session_init. */
   readonly memoryBytes: number;
   /** Number of sequences that a matcher needs to follow this session and its searches. */
   readonly matcherSequenceCount: number;
-  /** Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
+  /** Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
   readonly stop: Status;
   /**
-   * During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or 0
+   * During a call of on_step: the number, in the previous step, of the sequence that the reported sequence continues. 0
    * in the first step.
    */
   readonly stepParent: number;
@@ -1244,7 +1239,7 @@ export interface SessionTimings {
   readonly sampleNs: number;
   /** Number of tokens that were evaluated again when the KV ring was re-anchored. */
   readonly reanchorTokens: number;
-  /** Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes. */
+  /** Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it. */
   readonly reanchorNs: number;
 }
 

@@ -118,7 +118,7 @@ class ChatRole(_Named):
 
 
 class ChatFormat(_Named):
-    """Formats with a name."""
+    """Predefined formats."""
 
     PLAIN = 0
     """Names before the messages: "User: ", "Assistant:"."""
@@ -137,9 +137,10 @@ class GrammarLanguage(_Named):
     """GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
     tokens."""
     JSON_SCHEMA = 1
-    """JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases, which
-    capi/README.md lists, it excludes some valid values. A schema that cannot be translated is rejected, and the message
-    names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a warning."""
+    """JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases (see "JSON
+    Schema" in capi/README.md) it excludes some valid values. A schema that cannot be translated is rejected; the
+    message names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a
+    warning."""
     REGEX = 2
     """A regular expression that the whole text must match. Look-ahead is supported after a leading ^; other look-around
     and back-references are not."""
@@ -150,15 +151,15 @@ class GrammarLanguage(_Named):
     CHOICES = 5
     """One of several strings. The source is a JSON array of them."""
     NUMBER = 6
-    """A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are
-    inclusive, and "integer": true."""
+    """A JSON number. The source is a JSON object. Its optional members are "minimum" and "maximum", both inclusive, and
+    "integer": true."""
     TOOLS = 7
     """A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
     "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}."""
     STRUCTURAL_TAG = 8
-    """Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-    "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence, or, tag,
-    triggered_tags and tags_with_separator; capi/README.md describes them."""
+    """Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object {"type":
+    "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence,
+    or, tag, triggered_tags and tags_with_separator; capi/README.md describes them."""
 
 
 class JsonSpace(_Named):
@@ -210,18 +211,18 @@ class ModelTextKind(_Named):
     LICENSE = 2
     """The licence of the weights, usually an identifier such as mit."""
     CHAT_TEMPLATE = 3
-    """The Jinja template that makes a prompt of a conversation."""
+    """The Jinja template that turns a conversation into a prompt."""
     CHAT_FORMAT = 4
-    """The same template as a format of sotto_chat_init; empty if no format is equal to it."""
+    """The same template as a format for sotto_chat_init. Empty if no format is equivalent."""
 
 
 class TokenFlag(_NamedFlag):
     """Flags of sotto_token_flags."""
 
     ADDED = 1
-    """An added token, whose text is found before the rest of a text is tokenized."""
+    """An added token. The tokenizer finds its text before it encodes the rest of a text."""
     SPECIAL = 2
-    """A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL."""
+    """A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL."""
     UNUSED = 4
     """An id without text."""
     END_OF_TEXT = 8
@@ -231,11 +232,10 @@ class TokenFlag(_NamedFlag):
 class Stage(_Named):
     """Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the
     remaining tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the
-    penalty window. Tokens that a grammar does not allow are removed before the first stage and never return. A
-    truncation keeps at least min_keep tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply
-    before the first stage, wherever they stand. If the other stages remove every token, those that ban tokens are
-    skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters
-    are off does nothing."""
+    penalty window. Tokens that a grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and
+    BAD_WORDS also apply before the first stage, whatever their place in the chain. If the other stages remove every
+    token, the stages that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in
+    favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off does nothing."""
 
     LOGITS_CALLBACK = 1
     """Calls logits_callback and logits_processor."""
@@ -307,14 +307,14 @@ class Order(_Named):
 
 
 class Preset(_Named):
-    """Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them."""
+    """Presets: parameters to start with, by purpose. sotto_sampler_params_init_preset sets them."""
 
     FACTUAL = 1
-    """Answers that should be right: few likely tokens."""
+    """Factual answers: only the most likely tokens."""
     CODE = 2
-    """Programs, which repeat names often: a low temperature and no penalty."""
+    """Source code, which repeats names: a low temperature and no penalty."""
     CHAT = 3
-    """Conversations: varied, with a mild penalty of repetition."""
+    """Conversations: varied text with a mild repetition penalty."""
     TRANSLATION = 4
     """Translations and summaries: close to the most likely text."""
     CREATIVE = 5
@@ -348,9 +348,9 @@ class Selection(_Named):
 
 class WatermarkScheme(_Named):
     """Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect
-    recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged
-    over all keys, leave the distribution of a token unchanged. Both require the selection MULTINOMIAL and a temperature
-    above 0, and SOTTO_SEARCH_SAMPLE is the only search that supports them."""
+    recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection; averaged over
+    all keys, they leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature
+    above 0. The only search that supports them is SOTTO_SEARCH_SAMPLE."""
 
     NONE = 0
     """No watermark."""
@@ -359,8 +359,8 @@ class WatermarkScheme(_Named):
     whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
     delta."""
     SELF_HASH = 2
-    """Green list whose context of a token includes the token itself. The smallest hash in the context decides
-    (Kirchenbauer et al. 2024)."""
+    """Green list like LEFT_HASH, but the context of a token includes the token itself, and the smallest hash in the
+    context decides (Kirchenbauer et al. 2024)."""
     TOURNAMENT = 3
     """Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024)."""
     GUMBEL = 4
@@ -369,9 +369,9 @@ class WatermarkScheme(_Named):
 
 class Dola(_Named):
     """Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p of
-    an earlier layer: the one, among the lower or the upper half, whose distribution differs most from the last layer's.
-    The final norm applies to the states of earlier layers, too. Transformers omits it there, so that its texts
-    differ."""
+    an earlier layer. DoLa chooses this layer in the lower or the upper half: its distribution differs most from that of
+    the last layer. The final norm is applied to the states of earlier layers, too. Transformers omits it there, so its
+    texts differ."""
 
     OFF = 0
     """No contrast."""
@@ -488,9 +488,8 @@ class GuideMode(_Named):
 
 
 class DraftSource(_NamedFlag):
-    """Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then
-    comes a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT,
-    LOOKAHEAD."""
+    """Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
+    first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD."""
 
     LOOKUP = 1
     """Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens."""
@@ -500,6 +499,6 @@ class DraftSource(_NamedFlag):
     EARLY_EXIT = 4
     """The first layers of the model itself."""
     LOOKAHEAD = 8
-    """Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong."""
+    """Lookahead decoding: n-grams that the model predicted after rejected draft tokens."""
     CALLBACK = 16
-    """A function of the caller, for example heads that were trained for the model (Medusa, EAGLE)."""
+    """A function of the caller, for example one that evaluates heads trained for the model (Medusa, EAGLE)."""

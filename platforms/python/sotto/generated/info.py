@@ -17,16 +17,16 @@ class ChatInfo:
     """Current state of a conversation."""
 
     message_count: int
-    """Number of messages, including the system's."""
+    """Number of messages, including the system message."""
     turn_count: int
-    """Number of messages of the user."""
+    """Number of user messages."""
     prompt_tokens: int
     """Number of tokens before the last reply."""
     dropped_turn_count: int
-    """Number of turns that were dropped because they no longer fitted."""
+    """Number of turns that were dropped to make the prompt fit."""
     evaluated_tokens: int
-    """Number of tokens before the last reply that were appended for it. The others were in the stream, and only the
-    last of them was evaluated again."""
+    """Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already
+    in the stream; only the last of those was evaluated again."""
     history_bytes: int
     """Bytes in use of history_bytes in sotto_chat_params."""
 
@@ -36,7 +36,7 @@ class MatcherInfo:
     """State of one sequence of a matcher."""
 
     may_end: bool
-    """True if the text is complete, so that it may end here."""
+    """True if the text is complete and may end here."""
     must_end: bool
     """True if the grammar allows nothing more."""
     token_count: int
@@ -81,10 +81,10 @@ class ModelInfo:
     head_weight_bits: int
     """Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4."""
     packed_in_place: bool
-    """True if all weights are read directly from the file, so that none were packed or copied into memory."""
+    """True if all weights are read directly from the file: none were packed or copied into memory."""
     default_temperature: float
-    """Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
-    sampler's default. The next fields give other parameters of the sampler in the same way."""
+    """Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or else the sampler's
+    default. The next fields hold other parameters of the sampler in the same way."""
     default_top_k: int
     """Value of top_k that model_defaults selects."""
     default_top_p: float
@@ -100,8 +100,8 @@ class ModelInfo:
     default_no_repeat_ngram: int
     """Value of no_repeat_ngram that model_defaults selects."""
     reward_count: int
-    """Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
-    vocabulary, which are no tokens, after the last token of a text."""
+    """Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the vocabulary are not
+    tokens. Their logits after the last token of a text are its rewards."""
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,15 @@ class SessionInfo:
     reanchor_count: int
     """Number of times that the KV ring was re-anchored."""
     kv_bytes: int
-    """Bytes of keys and values, which memory_bytes includes."""
+    """Bytes of keys and values. memory_bytes includes them."""
     memory_bytes: int
     """Bytes in use of the memory passed to sotto_session_init."""
     matcher_sequence_count: int
     """Number of sequences that a matcher needs to follow this session and its searches."""
     stop: Status
-    """Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues."""
+    """Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues."""
     step_parent: int
-    """During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or
+    """During a call of on_step: the number, in the previous step, of the sequence that the reported sequence continues.
     0 in the first step."""
 
 
@@ -172,7 +172,7 @@ class SessionTimings:
     reanchor_tokens: int
     """Number of tokens that were evaluated again when the KV ring was re-anchored."""
     reanchor_ns: int
-    """Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes."""
+    """Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it."""
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ class ChatParams:
     """Parameters of a conversation. They determine how much memory it needs."""
 
     reply_tokens: int | None = None
-    """Number of tokens in the context that are kept free for a reply. It must be less than context_tokens of the
-    session. Default: 256. Range: 1 to 1048576."""
+    """Number of context tokens reserved for a reply. It must be less than context_tokens of the session. Default: 256.
+    Range: 1 to 1048576."""
     history_bytes: int | None = None
-    """Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8 times reply_tokens.
-    Default: 65536. Range: 1024 to 16777216."""
+    """Bytes reserved for the texts of messages. A reply also takes 4 bytes per token. The value must be at least 8
+    times reply_tokens. Default: 65536. Range: 1024 to 16777216."""
     message_limit: int | None = None
     """Maximum number of messages. Default: 512. Range: 4 to 65536."""
 
@@ -46,13 +46,12 @@ class GrammarParams:
     vocabulary: Vocabulary | None = None
     """Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be None if there are none."""
     log: Callable[[LogLevel, str], None] | None = None
-    """Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-    thus ignored. May be None."""
+    """Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON Schema, which are
+    ignored. May be None."""
     triggers: Sequence[Text] | None = None
     """Strings that activate the grammar."""
     trigger_tokens: Sequence[int] | None = None
-    """Tokens that activate the grammar. A token with text activates it only as this token: the same text in other
-    tokens is unconstrained."""
+    """Tokens that activate the grammar. Only the token itself activates it, not the same text in other tokens."""
     json_space: JsonSpace | None = None
     """White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
     Default: ONE_SPACE."""
@@ -76,8 +75,8 @@ class GrammarParams:
     """If true, objects with "properties" have no other properties, and arrays with a tuple have no further items,
     unless the schema says otherwise. Default: 0."""
     assume_distinct_names: bool | None = None
-    """If true, property names that the schema does not list count towards minProperties, although the grammar cannot
-    prevent such a name from occurring twice. Default: 0."""
+    """If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
+    such a name from occurring twice. Default: 0."""
     schema_order: bool | None = None
     """If true, the members of an object come in the order of their first mention in the schema, and unlisted members
     come last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of
@@ -99,16 +98,16 @@ class MatcherParams:
     rollback_count: int | None = None
     """Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456."""
     finish_within: int | None = None
-    """Number of tokens after which each sequence is complete. After a token of a mask, the text can still be completed
-    within this number of tokens. The tokens are counted from the reset of the sequence, without the end token. Text
-    that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no token.
-    Default: 0 (no limit)."""
+    """Number of tokens within which each sequence is complete, counted from its reset, without the end token. Masks
+    allow a token only if the text can still be completed within this number. Text that is appended as a whole counts as
+    one token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0
+    (no limit)."""
     step_budget: int | None = None
-    """Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
-    Default: 20000000. Range: at least 1."""
+    """Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
+    GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1."""
     node_count: int | None = None
-    """Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
-    16 to 268435456."""
+    """Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
+    0 (automatic). Range: 16 to 268435456."""
     frame_count: int | None = None
     """Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456."""
     state_set_count: int | None = None
@@ -126,15 +125,15 @@ class ModelParams:
     """Parameters of a model."""
 
     isa: Isa | None = None
-    """Instruction set. All models of a process must use sets that share one layout of packed weights, as AVX512,
-    AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
-    every set. Default: AUTO."""
+    """Instruction set. All models of a process must use instruction sets with the same layout of packed weights;
+    otherwise opening a model fails with INVALID_STATE. AVX512, AVX512VNNI and AVX512AMX share a layout. REFERENCE can
+    be combined with every set. Default: AUTO."""
     verify_checksums: bool | None = None
-    """If true, the structure of the file and the checksums of the tensors are verified, otherwise only the structure.
+    """If true, opening a model verifies the checksums of the tensors. The structure of the file is always verified.
     Default: 1."""
     copy_weights: bool | None = None
-    """If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for
-    example into huge pages. After each chunk, `release` is called. Default: 0."""
+    """If true, weights that the file contains packed for this CPU are copied into the model's memory, for example into
+    huge pages. `release` is called after each chunk. Default: 0."""
     log: Callable[[LogLevel, str], None] | None = None
     """Receives log messages. May be None."""
 
@@ -163,8 +162,8 @@ class SamplerParams:
     """Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0."""
 
     temperature: float | None = None
-    """Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
-    these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it."""
+    """Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
+    they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it."""
     top_k: int | None = None
     """Keeps the k most likely tokens. Default: 40. 0 disables it."""
     top_p: float | None = None
@@ -179,9 +178,8 @@ class SamplerParams:
     """Number of recent tokens that the repetition, frequency and presence penalties consider. Default: 64. UINT32_MAX
     means all that the session holds, at most context_tokens. 0 disables it."""
     model_defaults: bool | None = None
-    """If true, parameters that have their default value take the value that the model file recommends, if any
-    (default_temperature and the fields after it in sotto_model_info). A sampler without a session then needs a model.
-    Default: 0."""
+    """If true, each parameter with its default value takes the value that the model file recommends, if any (see
+    default_temperature in sotto_model_info). A sampler without a session then needs a model. Default: 0."""
     seed: int | None = None
     """Seed of the random numbers. Default: 0."""
     order: Order | None = None
@@ -189,8 +187,8 @@ class SamplerParams:
     min_keep: int | None = None
     """Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1."""
     stages: Sequence[Stage] | None = None
-    """Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on while its stage is
-    missing is an error. If the list is empty, `order` applies."""
+    """Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on must not be without
+    its stage. If the list is empty, `order` applies."""
     frequency_penalty: float | None = None
     """Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100."""
     presence_penalty: float | None = None
@@ -266,14 +264,14 @@ class SamplerParams:
     selection: Selection | None = None
     """Method that selects one of the remaining tokens. Default: MULTINOMIAL."""
     mirostat_tau: float | None = None
-    """Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20."""
+    """Target surprise of Mirostat, in bits. Default: 5. Range: greater than 0 and at most 20."""
     mirostat_eta: float | None = None
     """Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1."""
     mirostat_m: int | None = None
     """Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at
     least 2."""
     adaptive_target: float | None = None
-    """Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1."""
+    """Target probability of ADAPTIVE_P. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1."""
     adaptive_decay: float | None = None
     """Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99."""
     min_new_tokens: int | None = None
@@ -300,8 +298,8 @@ class SamplerParams:
     begin_suppressed_tokens: Sequence[int] | None = None
     """Tokens that must not be generated as the first token."""
     forced_prefix: Sequence[int] | None = None
-    """The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
-    bad_words exclude is not forced."""
+    """Tokens that begin the generated text. A token that the grammar, allowed_tokens, suppressed_tokens or bad_words
+    exclude is not forced."""
     logits_callback: Callable[[memoryview], None] | None = None
     """Called before all other stages to change the logits. May be None."""
     watermark: WatermarkParams | None = None
@@ -355,7 +353,7 @@ class SearchParams:
     early_stopping: EarlyStopping | None = None
     """Condition under which a beam search ends. Default: HEURISTIC."""
     group_count: int | None = None
-    """Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64."""
+    """Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64."""
     diversity_penalty: float | None = None
     """Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0
     to 100."""
@@ -378,7 +376,7 @@ class SearchParams:
 
 @dataclass(frozen=True)
 class SessionParams:
-    """Parameters of a session, which determine how much memory it needs."""
+    """Parameters of a session. They determine how much memory it needs."""
 
     context_tokens: int | None = None
     """Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
@@ -417,7 +415,7 @@ class StopParams:
     NULL if their count is 0."""
 
     include_stop_text: bool | None = None
-    """If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0."""
+    """If true, the emitted text includes the stop string; otherwise it ends before the stop string. Default: 0."""
     max_tokens: int | None = None
     """Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off)."""
     max_time_ns: int | None = None
@@ -426,19 +424,19 @@ class StopParams:
     repetition_limit: float | None = None
     """Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
     this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-    three measures. Let n tokens have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of
-    length s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s /
-    n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1."""
+    three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of the
+    longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
+    Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1."""
     repetition_window: int | None = None
     """Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens."""
     stop_tokens: Sequence[int] | None = None
     """Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
     stream."""
     stop_strings: Sequence[Text] | None = None
-    """Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The
-    stream is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the
-    text ends inside a token, the longest tokens that spell its part of the text, one after the other, replace it. The
-    token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens stay if
+    """Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The
+    stream is then rewound to the end of the emitted text, so that generation can continue this text. If the text ends
+    inside a token, other tokens replace it and spell its part of the text, the longest possible token first. The token
+    stays if the vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the text stay if
     the stream cannot be rewound that far (see sotto_session_rewind)."""
     banned_strings: Sequence[Text] | None = None
     """Strings that must not be generated. When the text contains one, the stream is rolled back to the token that

@@ -104,7 +104,7 @@ pub const SOTTO_ROLE_ASSISTANT: i32 = 2;
 /// A tool that the model has called.
 pub const SOTTO_ROLE_TOOL: i32 = 3;
 
-/// Formats with a name.
+/// Predefined formats.
 pub type sotto_chat_format = i32;
 /// Names before the messages: "User: ", "Assistant:".
 pub const SOTTO_CHAT_PLAIN: i32 = 0;
@@ -121,9 +121,9 @@ pub type sotto_grammar_language = i32;
 /// do not contain end tokens.
 pub const SOTTO_GRAMMAR_GBNF: i32 = 0;
 /// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three
-/// cases, which capi/README.md lists, it excludes some valid values. A schema that cannot be
-/// translated is rejected, and the message names the keyword and its JSON pointer. Keywords that
-/// the draft does not define are ignored with a warning.
+/// cases (see "JSON Schema" in capi/README.md) it excludes some valid values. A schema that cannot
+/// be translated is rejected; the message names the keyword and its JSON pointer. Keywords that the
+/// draft does not define are ignored with a warning.
 pub const SOTTO_GRAMMAR_JSON_SCHEMA: i32 = 1;
 /// A regular expression that the whole text must match. Look-ahead is supported after a leading ^;
 /// other look-around and back-references are not.
@@ -134,17 +134,17 @@ pub const SOTTO_GRAMMAR_JSON: i32 = 3;
 pub const SOTTO_GRAMMAR_JSON_OBJECT: i32 = 4;
 /// One of several strings. The source is a JSON array of them.
 pub const SOTTO_GRAMMAR_CHOICES: i32 = 5;
-/// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum",
-/// which are inclusive, and "integer": true.
+/// A JSON number. The source is a JSON object. Its optional members are "minimum" and "maximum",
+/// both inclusive, and "integer": true.
 pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
 /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array
 /// of {"name", "parameters"}. Each element may be wrapped as {"type": "function", "function":
 /// {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
-/// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-/// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar,
-/// any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes
-/// them.
+/// Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object
+/// {"type": "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex,
+/// grammar, any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md
+/// describes them.
 pub const SOTTO_GRAMMAR_STRUCTURAL_TAG: i32 = 8;
 
 /// White space in generated JSON.
@@ -190,14 +190,14 @@ pub const SOTTO_MODEL_TEXT_NAME: i32 = 0;
 pub const SOTTO_MODEL_TEXT_SOURCE: i32 = 1;
 /// The licence of the weights, usually an identifier such as mit.
 pub const SOTTO_MODEL_TEXT_LICENSE: i32 = 2;
-/// The Jinja template that makes a prompt of a conversation.
+/// The Jinja template that turns a conversation into a prompt.
 pub const SOTTO_MODEL_TEXT_CHAT_TEMPLATE: i32 = 3;
-/// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+/// The same template as a format for sotto_chat_init. Empty if no format is equivalent.
 pub const SOTTO_MODEL_TEXT_CHAT_FORMAT: i32 = 4;
 
-/// An added token, whose text is found before the rest of a text is tokenized.
+/// An added token. The tokenizer finds its text before it encodes the rest of a text.
 pub const SOTTO_TOKEN_ADDED: u32 = 1;
-/// A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+/// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
 pub const SOTTO_TOKEN_SPECIAL: u32 = 2;
 /// An id without text.
 pub const SOTTO_TOKEN_UNUSED: u32 = 4;
@@ -210,11 +210,11 @@ pub const SOTTO_TOKENIZE_SPECIAL: u32 = 1;
 /// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the
 /// probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the
 /// number of times that token t occurs in the penalty window. Tokens that a grammar does not allow
-/// are removed before the first stage and never return. A truncation keeps at least min_keep
-/// tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first
-/// stage, wherever they stand. If the other stages remove every token, those that ban tokens are
-/// skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A
-/// stage whose parameters are off does nothing.
+/// are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also apply before the first
+/// stage, whatever their place in the chain. If the other stages remove every token, the stages
+/// that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in
+/// favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off
+/// does nothing.
 pub type sotto_stage = i32;
 /// Calls logits_callback and logits_processor.
 pub const SOTTO_STAGE_LOGITS_CALLBACK: i32 = 1;
@@ -283,13 +283,13 @@ pub const SOTTO_ORDER_TRANSFORMERS: i32 = 1;
 /// The order of vLLM.
 pub const SOTTO_ORDER_VLLM: i32 = 2;
 
-/// Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+/// Presets: parameters to start with, by purpose. sotto_sampler_params_init_preset sets them.
 pub type sotto_preset = i32;
-/// Answers that should be right: few likely tokens.
+/// Factual answers: only the most likely tokens.
 pub const SOTTO_PRESET_FACTUAL: i32 = 1;
-/// Programs, which repeat names often: a low temperature and no penalty.
+/// Source code, which repeats names: a low temperature and no penalty.
 pub const SOTTO_PRESET_CODE: i32 = 2;
-/// Conversations: varied, with a mild penalty of repetition.
+/// Conversations: varied text with a mild repetition penalty.
 pub const SOTTO_PRESET_CHAT: i32 = 3;
 /// Translations and summaries: close to the most likely text.
 pub const SOTTO_PRESET_TRANSLATION: i32 = 4;
@@ -323,9 +323,9 @@ pub const SOTTO_SELECT_ADAPTIVE_P: i32 = 5;
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
 /// sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
-/// GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
-/// unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
-/// SOTTO_SEARCH_SAMPLE is the only search that supports them.
+/// GUMBEL replace the selection; averaged over all keys, they leave the distribution of a token
+/// unchanged. They require the selection MULTINOMIAL and a temperature above 0. The only search
+/// that supports them is SOTTO_SEARCH_SAMPLE.
 pub type sotto_watermark_scheme = i32;
 /// No watermark.
 pub const SOTTO_WATERMARK_NONE: i32 = 0;
@@ -333,8 +333,8 @@ pub const SOTTO_WATERMARK_NONE: i32 = 0;
 /// a token decides whether the token belongs to the green fraction gamma of the vocabulary. The
 /// logits of green tokens are raised by delta.
 pub const SOTTO_WATERMARK_LEFT_HASH: i32 = 1;
-/// Green list whose context of a token includes the token itself. The smallest hash in the context
-/// decides (Kirchenbauer et al. 2024).
+/// Green list like LEFT_HASH, but the context of a token includes the token itself, and the
+/// smallest hash in the context decides (Kirchenbauer et al. 2024).
 pub const SOTTO_WATERMARK_SELF_HASH: i32 = 2;
 /// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
 pub const SOTTO_WATERMARK_TOURNAMENT: i32 = 3;
@@ -342,9 +342,9 @@ pub const SOTTO_WATERMARK_TOURNAMENT: i32 = 3;
 pub const SOTTO_WATERMARK_GUMBEL: i32 = 4;
 
 /// Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last
-/// layer minus ln p of an earlier layer: the one, among the lower or the upper half, whose
-/// distribution differs most from the last layer's. The final norm applies to the states of earlier
-/// layers, too. Transformers omits it there, so that its texts differ.
+/// layer minus ln p of an earlier layer. DoLa chooses this layer in the lower or the upper half:
+/// its distribution differs most from that of the last layer. The final norm is applied to the
+/// states of earlier layers, too. Transformers omits it there, so its texts differ.
 pub type sotto_dola = i32;
 /// No contrast.
 pub const SOTTO_DOLA_OFF: i32 = 0;
@@ -455,9 +455,10 @@ pub const SOTTO_DRAFT_LOOKUP: u32 = 1;
 pub const SOTTO_DRAFT_SESSION: u32 = 2;
 /// The first layers of the model itself.
 pub const SOTTO_DRAFT_EARLY_EXIT: u32 = 4;
-/// Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong.
+/// Lookahead decoding: n-grams that the model predicted after rejected draft tokens.
 pub const SOTTO_DRAFT_LOOKAHEAD: u32 = 8;
-/// A function of the caller, for example heads that were trained for the model (Medusa, EAGLE).
+/// A function of the caller, for example one that evaluates heads trained for the model (Medusa,
+/// EAGLE).
 pub const SOTTO_DRAFT_CALLBACK: u32 = 16;
 
 pub type sotto_log_fn = Option<
@@ -547,11 +548,11 @@ pub struct sotto_text {
 #[derive(Clone, Copy)]
 pub struct sotto_chat_params {
     pub struct_size: u32,
-    /// Number of tokens in the context that are kept free for a reply. It must be less than
-    /// context_tokens of the session. Default: 256. Range: 1 to 1048576.
+    /// Number of context tokens reserved for a reply. It must be less than context_tokens of the
+    /// session. Default: 256. Range: 1 to 1048576.
     pub reply_tokens: u32,
-    /// Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8
-    /// times reply_tokens. Default: 65536. Range: 1024 to 16777216.
+    /// Bytes reserved for the texts of messages. A reply also takes 4 bytes per token. The value
+    /// must be at least 8 times reply_tokens. Default: 65536. Range: 1024 to 16777216.
     pub history_bytes: u32,
     /// Maximum number of messages. Default: 512. Range: 4 to 65536.
     pub message_limit: u32,
@@ -562,33 +563,33 @@ pub struct sotto_chat_params {
 #[derive(Clone, Copy)]
 pub struct sotto_chat_info {
     pub struct_size: u32,
-    /// Number of messages, including the system's.
+    /// Number of messages, including the system message.
     pub message_count: u32,
-    /// Number of messages of the user.
+    /// Number of user messages.
     pub turn_count: u32,
     /// Number of tokens before the last reply.
     pub prompt_tokens: u32,
-    /// Number of turns that were dropped because they no longer fitted.
+    /// Number of turns that were dropped to make the prompt fit.
     pub dropped_turn_count: u64,
-    /// Number of tokens before the last reply that were appended for it. The others were in the
-    /// stream, and only the last of them was evaluated again.
+    /// Number of prompt tokens of the last reply that were appended to the stream. The other prompt
+    /// tokens were already in the stream; only the last of those was evaluated again.
     pub evaluated_tokens: u32,
     /// Bytes in use of history_bytes in sotto_chat_params.
     pub history_bytes: u32,
 }
 
-/// The source of a vocabulary's tokens: either `model` or arrays of the caller, which must outlive
-/// the vocabulary.
+/// Source of a vocabulary's tokens: either `model`, or arrays of the caller. The source must
+/// outlive the vocabulary.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_vocabulary_params {
     pub struct_size: u32,
     /// Number of tokens. Default: 0 (with a model). Range: 1 to 16777215.
     pub token_count: u32,
-    /// The model that defines the tokens. The model must outlive the vocabulary, and its
-    /// end-of-text tokens are the end tokens. If none, the fields below define the tokens.
+    /// The model that defines the tokens. Its end-of-text tokens are the end tokens. If none, the
+    /// fields below define the tokens.
     pub model: *const sotto_model,
-    /// The bytes of all tokens, one after the other, with at most 255 bytes per token. A token may
+    /// The bytes of all tokens, one token after the other. A token has at most 255 bytes and may
     /// begin or end inside a character.
     pub bytes: *const u8,
     /// token_count + 1 offsets into `bytes`.
@@ -596,7 +597,7 @@ pub struct sotto_vocabulary_params {
     /// One flag per token, or none if no token is special. A special token has no text, so only a
     /// token literal in a grammar can match it. End tokens are special.
     pub special: *const u8,
-    /// Tokens that end a text, allowed only where the grammar allows the text to end.
+    /// Tokens that end a text. Masks allow them only where the grammar allows the text to end.
     pub end_tokens: *const sotto_token,
     pub end_token_count: usize,
 }
@@ -613,15 +614,15 @@ pub struct sotto_grammar_params {
     /// Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be none if
     /// there are none.
     pub vocabulary: *const sotto_vocabulary,
-    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
-    /// that are not known and thus ignored. May be none.
+    /// Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON
+    /// Schema, which are ignored. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
     /// Strings that activate the grammar.
     pub triggers: *const sotto_text,
     pub trigger_count: usize,
-    /// Tokens that activate the grammar. A token with text activates it only as this token: the
-    /// same text in other tokens is unconstrained.
+    /// Tokens that activate the grammar. Only the token itself activates it, not the same text in
+    /// other tokens.
     pub trigger_tokens: *const sotto_token,
     pub trigger_token_count: usize,
     /// White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white
@@ -646,8 +647,8 @@ pub struct sotto_grammar_params {
     /// If true, objects with "properties" have no other properties, and arrays with a tuple have no
     /// further items, unless the schema says otherwise. Default: 0.
     pub forbid_additional: u32,
-    /// If true, property names that the schema does not list count towards minProperties, although
-    /// the grammar cannot prevent such a name from occurring twice. Default: 0.
+    /// If true, property names that the schema does not list count towards minProperties. The
+    /// grammar cannot prevent such a name from occurring twice. Default: 0.
     pub assume_distinct_names: u32,
     /// If true, the members of an object come in the order of their first mention in the schema,
     /// and unlisted members come last. If false, they come in any order, but unlisted members come
@@ -671,17 +672,16 @@ pub struct sotto_matcher_params {
     pub sequence_count: u32,
     /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456.
     pub rollback_count: u32,
-    /// Number of tokens after which each sequence is complete. After a token of a mask, the text
-    /// can still be completed within this number of tokens. The tokens are counted from the reset
-    /// of the sequence, without the end token. Text that is appended counts as one token. The
-    /// grammar alone decides: bans and filters of a sampler may leave no token. Default: 0
-    /// (no limit).
+    /// Number of tokens within which each sequence is complete, counted from its reset, without the
+    /// end token. Masks allow a token only if the text can still be completed within this number.
+    /// Text that is appended as a whole counts as one token. Only the grammar is considered: bans
+    /// and filters of a sampler may leave no token. Default: 0 (no limit).
     pub finish_within: u32,
-    /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the
-    /// time of the call. Default: 20000000. Range: at least 1.
+    /// Maximum number of elementary steps of a call, which bounds its time. A call that needs more
+    /// fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
     pub step_budget: u64,
-    /// Number of stack nodes. A stack node records where rules have called other rules. Default:
-    /// 0 (automatic). Range: 16 to 268435456.
+    /// Number of stack nodes. A stack node records positions at which rules have called other
+    /// rules. Default: 0 (automatic). Range: 16 to 268435456.
     pub node_count: u32,
     /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456.
     pub frame_count: u32,
@@ -700,7 +700,7 @@ pub struct sotto_matcher_params {
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_info {
     pub struct_size: u32,
-    /// True if the text is complete, so that it may end here.
+    /// True if the text is complete and may end here.
     pub may_end: u32,
     /// True if the grammar allows nothing more.
     pub must_end: u32,
@@ -714,16 +714,15 @@ pub struct sotto_matcher_info {
 #[derive(Clone, Copy)]
 pub struct sotto_model_params {
     pub struct_size: u32,
-    /// Instruction set. All models of a process must use sets that share one layout of packed
-    /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
-    /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
+    /// Instruction set. All models of a process must use instruction sets with the same layout of
+    /// packed weights; otherwise opening a model fails with INVALID_STATE. AVX512, AVX512VNNI and
+    /// AVX512AMX share a layout. REFERENCE can be combined with every set. Default: AUTO.
     pub isa: sotto_isa,
-    /// If true, the structure of the file and the checksums of the tensors are verified, otherwise
-    /// only the structure. Default: 1.
+    /// If true, opening a model verifies the checksums of the tensors. The structure of the file is
+    /// always verified. Default: 1.
     pub verify_checksums: u32,
-    /// If true, weights that the file contains in packed form for this CPU are copied into the
-    /// model's memory, for example into huge pages. After each chunk, `release` is called.
-    /// Default: 0.
+    /// If true, weights that the file contains packed for this CPU are copied into the model's
+    /// memory, for example into huge pages. `release` is called after each chunk. Default: 0.
     pub copy_weights: u32,
     /// Receives log messages. May be none.
     pub log: sotto_log_fn,
@@ -772,12 +771,11 @@ pub struct sotto_model_info {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
-    /// True if all weights are read directly from the file, so that none were packed or copied into
-    /// memory.
+    /// True if all weights are read directly from the file: none were packed or copied into memory.
     pub packed_in_place: u32,
-    /// Temperature that sotto_sampler_params.model_defaults selects: the one that the file
-    /// recommends, or else the sampler's default. The next fields give other parameters of the
-    /// sampler in the same way.
+    /// Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or
+    /// else the sampler's default. The next fields hold other parameters of the sampler in the same
+    /// way.
     pub default_temperature: f32,
     /// Value of top_k that model_defaults selects.
     pub default_top_k: u32,
@@ -793,8 +791,8 @@ pub struct sotto_model_info {
     pub default_repetition_window: u32,
     /// Value of no_repeat_ngram that model_defaults selects.
     pub default_no_repeat_ngram: u32,
-    /// Number of rewards of a reward model, or 0. The rewards are the logits of the last
-    /// reward_count ids of the vocabulary, which are no tokens, after the last token of a text.
+    /// Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the
+    /// vocabulary are not tokens. Their logits after the last token of a text are its rewards.
     pub reward_count: u32,
 }
 
@@ -869,9 +867,8 @@ pub struct sotto_watermark_result {
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_params {
     pub struct_size: u32,
-    /// Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that
-    /// the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1
-    /// disables it.
+    /// Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the
+    /// most likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
     pub temperature: f32,
     /// Keeps the k most likely tokens. Default: 40. 0 disables it.
     pub top_k: u32,
@@ -889,9 +886,9 @@ pub struct sotto_sampler_params {
     /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
     /// disables it.
     pub repetition_window: u32,
-    /// If true, parameters that have their default value take the value that the model file
-    /// recommends, if any (default_temperature and the fields after it in sotto_model_info). A
-    /// sampler without a session then needs a model. Default: 0.
+    /// If true, each parameter with its default value takes the value that the model file
+    /// recommends, if any (see default_temperature in sotto_model_info). A sampler without a
+    /// session then needs a model. Default: 0.
     pub model_defaults: u32,
     /// Seed of the random numbers. Default: 0.
     pub seed: u64,
@@ -900,7 +897,7 @@ pub struct sotto_sampler_params {
     /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
     pub min_keep: u32,
     /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
-    /// while its stage is missing is an error. If the list is empty, `order` applies.
+    /// must not be without its stage. If the list is empty, `order` applies.
     pub stages: *const sotto_stage,
     pub stage_count: usize,
     /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
@@ -985,15 +982,15 @@ pub struct sotto_sampler_params {
     pub xtc_threshold: f32,
     /// Method that selects one of the remaining tokens. Default: MULTINOMIAL.
     pub selection: sotto_selection,
-    /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20.
+    /// Target surprise of Mirostat, in bits. Default: 5. Range: greater than 0 and at most 20.
     pub mirostat_tau: f32,
     /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
     pub mirostat_eta: f32,
     /// Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100.
     /// Range: at least 2.
     pub mirostat_m: u32,
-    /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range:
-    /// 0 to 1.
+    /// Target probability of ADAPTIVE_P. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0
+    /// to 1.
     pub adaptive_target: f32,
     /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
     pub adaptive_decay: f32,
@@ -1028,7 +1025,7 @@ pub struct sotto_sampler_params {
     /// Tokens that must not be generated as the first token.
     pub begin_suppressed_tokens: *const sotto_token,
     pub begin_suppressed_token_count: usize,
-    /// The generated text begins with these tokens. A token that the grammar, allowed_tokens,
+    /// Tokens that begin the generated text. A token that the grammar, allowed_tokens,
     /// suppressed_tokens or bad_words exclude is not forced.
     pub forced_prefix: *const sotto_token,
     pub forced_prefix_count: usize,
@@ -1081,21 +1078,20 @@ pub struct sotto_sampler_input {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sequence {
-    /// The new tokens, without an end-of-text or stop token. If the sequence ended with
-    /// SOTTO_STOP_STRING, they end where the shown text ends, as the stream of a session does (see
-    /// stop_strings in sotto_stop_params). Sequences that differ only in hidden tokens are
-    /// therefore equal. A token that contains the end of the text stays if max_tokens leaves no
-    /// space for the tokens that spell its part of the text.
+    /// The new tokens, without an end-of-text or stop token. After SOTTO_STOP_STRING, they are cut
+    /// at the stop string, like the stream of a session (see stop_strings in sotto_stop_params).
+    /// Sequences that differ only in the removed tokens are therefore equal. A token that contains
+    /// the cut stays if max_tokens leaves no space for the tokens that spell its part of the text.
     pub tokens: *const sotto_token,
     pub token_count: usize,
     /// The score that ranks the sequence in the search.
     pub score: f64,
-    /// Log probability of the sequence as it was drawn, including the end-of-text token and what a
-    /// stop string hides, under the distribution that was searched.
+    /// Log probability of the sequence under the distribution that was searched. It includes the
+    /// end-of-text token and the tokens that a stop string removed.
     pub log_probability: f64,
-    /// The SOTTO_STOP_ value that says why the sequence ended.
+    /// Why the sequence ended: a SOTTO_STOP_ value.
     pub stop: sotto_status,
-    /// Number of the stream of random numbers that was used to draw it.
+    /// Index of the random number stream that drew the sequence.
     pub index: u32,
 }
 
@@ -1121,7 +1117,7 @@ pub struct sotto_search_params {
     pub length_norm: sotto_length_norm,
     /// Condition under which a beam search ends. Default: HEURISTIC.
     pub early_stopping: sotto_early_stopping,
-    /// Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off).
+    /// Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off).
     /// Range: 1 to 64.
     pub group_count: u32,
     /// Penalty of a token for each earlier group that has chosen it in the same step. Default:
@@ -1157,10 +1153,10 @@ pub struct sotto_executor {
     pub reserved: u32,
     /// Returns the number of tasks that can run at the same time, in addition to the caller.
     pub num_threads: Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>,
-    /// Runs task(context) once, on another thread. The thread that uses the session calls it. If a
-    /// task starts late or runs on the calling thread, the result is the same, only later.
-    /// sotto_session_deinit waits until all tasks have run. It must not call functions of the
-    /// session or of sessions that it works with, which return INVALID_STATE.
+    /// Runs task(context) once, on another thread. The session calls this function on the thread
+    /// that uses the session. A task that starts late or runs on the calling thread only delays the
+    /// result. sotto_session_deinit waits until all tasks have run. This function must not call
+    /// functions of the session or of sessions that work with it: they return INVALID_STATE.
     pub schedule: Option<
         unsafe extern "C" fn(
             executor_context: *mut c_void,
@@ -1172,7 +1168,7 @@ pub struct sotto_executor {
     pub executor_context: *mut c_void,
 }
 
-/// Parameters of a session, which determine how much memory it needs.
+/// Parameters of a session. They determine how much memory it needs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_session_params {
@@ -1230,16 +1226,16 @@ pub struct sotto_session_info {
     pub token_count: u64,
     /// Number of times that the KV ring was re-anchored.
     pub reanchor_count: u64,
-    /// Bytes of keys and values, which memory_bytes includes.
+    /// Bytes of keys and values. memory_bytes includes them.
     pub kv_bytes: u64,
     /// Bytes in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
     /// Number of sequences that a matcher needs to follow this session and its searches.
     pub matcher_sequence_count: u32,
-    /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+    /// Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
     pub stop: sotto_status,
-    /// During a call of on_step: the number of the sequence of the step before that the reported
-    /// sequence continues, or 0 in the first step.
+    /// During a call of on_step: the number, in the previous step, of the sequence that the
+    /// reported sequence continues. 0 in the first step.
     pub step_parent: u32,
     pub reserved: u32,
 }
@@ -1265,7 +1261,7 @@ pub struct sotto_session_timings {
     pub sample_ns: u64,
     /// Number of tokens that were evaluated again when the KV ring was re-anchored.
     pub reanchor_tokens: u64,
-    /// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
+    /// Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it.
     pub reanchor_ns: u64,
 }
 
@@ -1284,9 +1280,9 @@ pub struct sotto_alternative {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_piece {
-    /// Whole UTF-8 characters, possibly none. A character whose bytes are not all known yet is
-    /// withheld, and so is text that may be the start of a stop string. Bytes that cannot be part
-    /// of any character are replaced by U+FFFD.
+    /// Whole UTF-8 characters, possibly none. An incomplete character is withheld, and so is text
+    /// that may be the start of a stop string. Bytes that cannot be part of any character are
+    /// replaced by U+FFFD.
     pub text: *const u8,
     pub text_size: usize,
     /// The token, or -1 if the piece contains only text that was withheld before.
@@ -1311,7 +1307,7 @@ pub struct sotto_piece {
     /// exp(H): the number of equally likely tokens with the same entropy. NaN unless statistics is
     /// set.
     pub effective_vocabulary: f32,
-    /// Number of tokens that could be drawn after the masks and the sampler's chain; 1 if the
+    /// Number of tokens left to draw from after the masks and the sampler's chain, or 1 if the
     /// selection is greedy. 0 unless statistics is set.
     pub kept_count: u32,
     /// Repetitiveness of the newest tokens up to this one (see repetition_limit and
@@ -1325,7 +1321,8 @@ pub struct sotto_piece {
 #[derive(Clone, Copy)]
 pub struct sotto_stop_params {
     pub struct_size: u32,
-    /// If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0.
+    /// If true, the emitted text includes the stop string; otherwise it ends before the stop
+    /// string. Default: 0.
     pub include_stop_text: u32,
     /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off).
     pub max_tokens: u64,
@@ -1334,10 +1331,10 @@ pub struct sotto_stop_params {
     pub max_time_ns: u64,
     /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
     /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and
-    /// 1 if the text only repeats itself. It is the mean of three measures. Let n tokens have d
-    /// distinct tokens, b distinct pairs of neighbours, and a longest sequence of length s that
-    /// occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and
-    /// min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+    /// 1 if the text only repeats itself. It is the mean of three measures. Let n tokens contain d
+    /// distinct tokens and b distinct adjacent pairs, and let s be the length of the longest
+    /// sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1,
+    /// 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
     pub repetition_limit: f32,
     /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
     /// to context_tokens.
@@ -1346,12 +1343,12 @@ pub struct sotto_stop_params {
     /// become part of the stream.
     pub stop_tokens: *const sotto_token,
     pub stop_token_count: usize,
-    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
+    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span
     /// several tokens. The stream is then rewound to the end of the emitted text, so that
-    /// continuing the stream continues this text. If the text ends inside a token, the longest
-    /// tokens that spell its part of the text, one after the other, replace it. The token stays if
-    /// the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens
-    /// stay if the stream cannot be rewound that far (see sotto_session_rewind).
+    /// generation can continue this text. If the text ends inside a token, other tokens replace it
+    /// and spell its part of the text, the longest possible token first. The token stays if the
+    /// vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the
+    /// text stay if the stream cannot be rewound that far (see sotto_session_rewind).
     pub stop_strings: *const sotto_text,
     pub stop_string_count: usize,
     /// Strings that must not be generated. When the text contains one, the stream is rolled back to

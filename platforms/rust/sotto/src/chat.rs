@@ -122,7 +122,7 @@ impl Chat {
 
     // Methods of sotto_chat, written by capi/generate from capi/params.
 
-    /// Adds a message. A message of the system replaces an earlier one.
+    /// Adds a message. A system message replaces an earlier one.
     pub fn add(&mut self, role: crate::ChatRole, text: impl AsRef<[u8]>) -> Result<()> {
         let text = text.as_ref();
         let mut report = Report::new();

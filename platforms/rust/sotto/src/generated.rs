@@ -43,7 +43,7 @@ impl ChatRole {
     }
 }
 
-/// Formats with a name.
+/// Predefined formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -82,9 +82,9 @@ pub enum GrammarLanguage {
     /// tokens do not contain end tokens.
     Gbnf = sys::SOTTO_GRAMMAR_GBNF,
     /// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three
-    /// cases, which capi/README.md lists, it excludes some valid values. A schema that cannot be
-    /// translated is rejected, and the message names the keyword and its JSON pointer. Keywords
-    /// that the draft does not define are ignored with a warning.
+    /// cases (see "JSON Schema" in capi/README.md) it excludes some valid values. A schema that
+    /// cannot be translated is rejected; the message names the keyword and its JSON pointer.
+    /// Keywords that the draft does not define are ignored with a warning.
     JsonSchema = sys::SOTTO_GRAMMAR_JSON_SCHEMA,
     /// A regular expression that the whole text must match. Look-ahead is supported after a leading
     /// ^; other look-around and back-references are not.
@@ -95,17 +95,17 @@ pub enum GrammarLanguage {
     JsonObject = sys::SOTTO_GRAMMAR_JSON_OBJECT,
     /// One of several strings. The source is a JSON array of them.
     Choices = sys::SOTTO_GRAMMAR_CHOICES,
-    /// A JSON number. The source is a JSON object with the optional members "minimum" and
-    /// "maximum", which are inclusive, and "integer": true.
+    /// A JSON number. The source is a JSON object. Its optional members are "minimum" and
+    /// "maximum", both inclusive, and "integer": true.
     Number = sys::SOTTO_GRAMMAR_NUMBER,
     /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON
     /// array of {"name", "parameters"}. Each element may be wrapped as {"type": "function",
     /// "function": {...}}.
     Tools = sys::SOTTO_GRAMMAR_TOOLS,
-    /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type":
-    /// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex,
-    /// grammar, any_text, sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md
-    /// describes them.
+    /// Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object
+    /// {"type": "structural_tag", "format": {...}}. The formats are const_string, json_schema,
+    /// regex, grammar, any_text, sequence, or, tag, triggered_tags and tags_with_separator;
+    /// capi/README.md describes them.
     StructuralTag = sys::SOTTO_GRAMMAR_STRUCTURAL_TAG,
 }
 
@@ -216,9 +216,9 @@ pub enum ModelTextKind {
     Source = sys::SOTTO_MODEL_TEXT_SOURCE,
     /// The licence of the weights, usually an identifier such as mit.
     License = sys::SOTTO_MODEL_TEXT_LICENSE,
-    /// The Jinja template that makes a prompt of a conversation.
+    /// The Jinja template that turns a conversation into a prompt.
     ChatTemplate = sys::SOTTO_MODEL_TEXT_CHAT_TEMPLATE,
-    /// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+    /// The same template as a format for sotto_chat_init. Empty if no format is equivalent.
     ChatFormat = sys::SOTTO_MODEL_TEXT_CHAT_FORMAT,
 }
 
@@ -239,11 +239,11 @@ impl ModelTextKind {
 /// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the
 /// probabilities of the remaining tokens, H = -sum p ln p for their entropy, and c(t) for the
 /// number of times that token t occurs in the penalty window. Tokens that a grammar does not allow
-/// are removed before the first stage and never return. A truncation keeps at least min_keep
-/// tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first
-/// stage, wherever they stand. If the other stages remove every token, those that ban tokens are
-/// skipped. Ties are resolved in favour of the lowest token id, and NaN counts as -infinity. A
-/// stage whose parameters are off does nothing.
+/// are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also apply before the first
+/// stage, whatever their place in the chain. If the other stages remove every token, the stages
+/// that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in
+/// favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off
+/// does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -371,17 +371,17 @@ impl Order {
     }
 }
 
-/// Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+/// Presets: parameters to start with, by purpose. sotto_sampler_params_init_preset sets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Preset {
-    /// Answers that should be right: few likely tokens.
+    /// Factual answers: only the most likely tokens.
     Factual = sys::SOTTO_PRESET_FACTUAL,
-    /// Programs, which repeat names often: a low temperature and no penalty.
+    /// Source code, which repeats names: a low temperature and no penalty.
     Code = sys::SOTTO_PRESET_CODE,
-    /// Conversations: varied, with a mild penalty of repetition.
+    /// Conversations: varied text with a mild repetition penalty.
     Chat = sys::SOTTO_PRESET_CHAT,
     /// Translations and summaries: close to the most likely text.
     Translation = sys::SOTTO_PRESET_TRANSLATION,
@@ -452,9 +452,9 @@ impl Selection {
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that
 /// sotto_watermark_detect recognizes. LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and
-/// GUMBEL replace the selection and, averaged over all keys, leave the distribution of a token
-/// unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
-/// SOTTO_SEARCH_SAMPLE is the only search that supports them.
+/// GUMBEL replace the selection; averaged over all keys, they leave the distribution of a token
+/// unchanged. They require the selection MULTINOMIAL and a temperature above 0. The only search
+/// that supports them is SOTTO_SEARCH_SAMPLE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -466,8 +466,8 @@ pub enum WatermarkScheme {
     /// and a token decides whether the token belongs to the green fraction gamma of the vocabulary.
     /// The logits of green tokens are raised by delta.
     LeftHash = sys::SOTTO_WATERMARK_LEFT_HASH,
-    /// Green list whose context of a token includes the token itself. The smallest hash in the
-    /// context decides (Kirchenbauer et al. 2024).
+    /// Green list like LEFT_HASH, but the context of a token includes the token itself, and the
+    /// smallest hash in the context decides (Kirchenbauer et al. 2024).
     SelfHash = sys::SOTTO_WATERMARK_SELF_HASH,
     /// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
     Tournament = sys::SOTTO_WATERMARK_TOURNAMENT,
@@ -491,9 +491,9 @@ impl WatermarkScheme {
 }
 
 /// Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last
-/// layer minus ln p of an earlier layer: the one, among the lower or the upper half, whose
-/// distribution differs most from the last layer's. The final norm applies to the states of earlier
-/// layers, too. Transformers omits it there, so that its texts differ.
+/// layer minus ln p of an earlier layer. DoLa chooses this layer in the lower or the upper half:
+/// its distribution differs most from that of the last layer. The final norm is applied to the
+/// states of earlier layers, too. Transformers omits it there, so its texts differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -875,11 +875,11 @@ impl Default for ChatParams {
 
 impl ChatParams {
     setters! {
-        /// Number of tokens in the context that are kept free for a reply. It must be less than
-        /// context_tokens of the session. Default: 256. Range: 1 to 1048576.
+        /// Number of context tokens reserved for a reply. It must be less than context_tokens of
+        /// the session. Default: 256. Range: 1 to 1048576.
         reply_tokens: u32,
-        /// Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at
-        /// least 8 times reply_tokens. Default: 65536. Range: 1024 to 16777216.
+        /// Bytes reserved for the texts of messages. A reply also takes 4 bytes per token. The
+        /// value must be at least 8 times reply_tokens. Default: 65536. Range: 1024 to 16777216.
         history_bytes: u32,
         /// Maximum number of messages. Default: 512. Range: 4 to 65536.
         message_limit: u32,
@@ -941,8 +941,8 @@ impl GrammarParams {
         /// If true, objects with "properties" have no other properties, and arrays with a tuple
         /// have no further items, unless the schema says otherwise. Default: 0.
         forbid_additional: bool,
-        /// If true, property names that the schema does not list count towards minProperties,
-        /// although the grammar cannot prevent such a name from occurring twice. Default: 0.
+        /// If true, property names that the schema does not list count towards minProperties. The
+        /// grammar cannot prevent such a name from occurring twice. Default: 0.
         assume_distinct_names: bool,
         /// If true, the members of an object come in the order of their first mention in the
         /// schema, and unlisted members come last. If false, they come in any order, but unlisted
@@ -970,8 +970,8 @@ impl GrammarParams {
         self
     }
 
-    /// Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema
-    /// that are not known and thus ignored. May be none.
+    /// Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON
+    /// Schema, which are ignored. May be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -985,8 +985,8 @@ impl GrammarParams {
         self
     }
 
-    /// Tokens that activate the grammar. A token with text activates it only as this token: the
-    /// same text in other tokens is unconstrained.
+    /// Tokens that activate the grammar. Only the token itself activates it, not the same text in
+    /// other tokens.
     #[must_use]
     pub fn trigger_tokens(mut self, trigger_tokens: impl Into<Vec<Token>>) -> Self {
         self.trigger_tokens = Some(trigger_tokens.into());
@@ -1031,17 +1031,16 @@ impl MatcherParams {
         /// Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0
         /// to 268435456.
         rollback_count: u32,
-        /// Number of tokens after which each sequence is complete. After a token of a mask, the
-        /// text can still be completed within this number of tokens. The tokens are counted from
-        /// the reset of the sequence, without the end token. Text that is appended counts as one
-        /// token. The grammar alone decides: bans and filters of a sampler may leave no token.
-        /// Default: 0 (no limit).
+        /// Number of tokens within which each sequence is complete, counted from its reset, without
+        /// the end token. Masks allow a token only if the text can still be completed within this
+        /// number. Text that is appended as a whole counts as one token. Only the grammar is
+        /// considered: bans and filters of a sampler may leave no token. Default: 0 (no limit).
         finish_within: u32,
-        /// Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds
-        /// the time of the call. Default: 20000000. Range: at least 1.
+        /// Maximum number of elementary steps of a call, which bounds its time. A call that needs
+        /// more fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
         step_budget: u64,
-        /// Number of stack nodes. A stack node records where rules have called other rules.
-        /// Default: 0 (automatic). Range: 16 to 268435456.
+        /// Number of stack nodes. A stack node records positions at which rules have called other
+        /// rules. Default: 0 (automatic). Range: 16 to 268435456.
         node_count: u32,
         /// Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16
         /// to 268435456.
@@ -1077,16 +1076,16 @@ impl Default for ModelParams {
 
 impl ModelParams {
     setters! {
-        /// Instruction set. All models of a process must use sets that share one layout of packed
-        /// weights, as AVX512, AVX512VNNI and AVX512AMX do; otherwise opening a model fails with
-        /// INVALID_STATE. REFERENCE can be combined with every set. Default: AUTO.
+        /// Instruction set. All models of a process must use instruction sets with the same layout
+        /// of packed weights; otherwise opening a model fails with INVALID_STATE. AVX512,
+        /// AVX512VNNI and AVX512AMX share a layout. REFERENCE can be combined with every set.
+        /// Default: AUTO.
         isa: Isa,
-        /// If true, the structure of the file and the checksums of the tensors are verified,
-        /// otherwise only the structure. Default: 1.
+        /// If true, opening a model verifies the checksums of the tensors. The structure of the
+        /// file is always verified. Default: 1.
         verify_checksums: bool,
-        /// If true, weights that the file contains in packed form for this CPU are copied into the
-        /// model's memory, for example into huge pages. After each chunk, `release` is called.
-        /// Default: 0.
+        /// If true, weights that the file contains packed for this CPU are copied into the model's
+        /// memory, for example into huge pages. `release` is called after each chunk. Default: 0.
         copy_weights: bool,
     }
 
@@ -1186,9 +1185,9 @@ impl SamplerParams {
     }
 
     setters! {
-        /// Temperature T: the logits are divided by it. 0 selects the most likely of the tokens
-        /// that the other stages leave; these stages then use T = 1. Default: 0.8. Range: 0 to 100.
-        /// 1 disables it.
+        /// Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the
+        /// most likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1
+        /// disables it.
         temperature: f32,
         /// Keeps the k most likely tokens. Default: 40. 0 disables it.
         top_k: u32,
@@ -1206,9 +1205,9 @@ impl SamplerParams {
         /// Default: 64. UINT32_MAX means all that the session holds, at most context_tokens. 0
         /// disables it.
         repetition_window: u32,
-        /// If true, parameters that have their default value take the value that the model file
-        /// recommends, if any (default_temperature and the fields after it in sotto_model_info). A
-        /// sampler without a session then needs a model. Default: 0.
+        /// If true, each parameter with its default value takes the value that the model file
+        /// recommends, if any (see default_temperature in sotto_model_info). A sampler without a
+        /// session then needs a model. Default: 0.
         model_defaults: bool,
         /// Seed of the random numbers. Default: 0.
         seed: u64,
@@ -1294,15 +1293,14 @@ impl SamplerParams {
         xtc_threshold: f32,
         /// Method that selects one of the remaining tokens. Default: MULTINOMIAL.
         selection: Selection,
-        /// Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at
-        /// most 20.
+        /// Target surprise of Mirostat, in bits. Default: 5. Range: greater than 0 and at most 20.
         mirostat_tau: f32,
         /// Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1.
         mirostat_eta: f32,
         /// Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent.
         /// Default: 100. Range: at least 2.
         mirostat_m: u32,
-        /// Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects).
+        /// Target probability of ADAPTIVE_P. Default: -1 (not set, which ADAPTIVE_P rejects).
         /// Range: 0 to 1.
         adaptive_target: f32,
         /// Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99.
@@ -1335,7 +1333,7 @@ impl SamplerParams {
     }
 
     /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
-    /// while its stage is missing is an error. If the list is empty, `order` applies.
+    /// must not be without its stage. If the list is empty, `order` applies.
     #[must_use]
     pub fn stages(mut self, stages: impl Into<Vec<Stage>>) -> Self {
         self.stages = Some(stages.into());
@@ -1402,7 +1400,7 @@ impl SamplerParams {
         self
     }
 
-    /// The generated text begins with these tokens. A token that the grammar, allowed_tokens,
+    /// Tokens that begin the generated text. A token that the grammar, allowed_tokens,
     /// suppressed_tokens or bad_words exclude is not forced.
     #[must_use]
     pub fn forced_prefix(mut self, forced_prefix: impl Into<Vec<Token>>) -> Self {
@@ -1515,7 +1513,7 @@ impl<'f> SearchParams<'f> {
         length_norm: LengthNorm,
         /// Condition under which a beam search ends. Default: HEURISTIC.
         early_stopping: EarlyStopping,
-        /// Number of groups in a diverse beam search, a divisor of sequence_count. Default:
+        /// Number of groups in a diverse beam search. It must divide sequence_count. Default:
         /// 1 (off). Range: 1 to 64.
         group_count: u32,
         /// Penalty of a token for each earlier group that has chosen it in the same step. Default:
@@ -1571,7 +1569,7 @@ impl<'f> SearchParams<'f> {
     }
 }
 
-/// Parameters of a session, which determine how much memory it needs.
+/// Parameters of a session. They determine how much memory it needs.
 #[derive(Clone)]
 pub struct SessionParams {
     pub(crate) raw: sys::sotto_session_params,
@@ -1648,8 +1646,8 @@ impl Default for StopParams {
 
 impl StopParams {
     setters! {
-        /// If true, the emitted text includes the stop string, otherwise it ends before it.
-        /// Default: 0.
+        /// If true, the emitted text includes the stop string; otherwise it ends before the stop
+        /// string. Default: 0.
         include_stop_text: bool,
         /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default:
         /// 0 (off).
@@ -1660,8 +1658,8 @@ impl StopParams {
         /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
         /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated
         /// and 1 if the text only repeats itself. It is the mean of three measures. Let n tokens
-        /// have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of length
-        /// s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n -
+        /// contain d distinct tokens and b distinct adjacent pairs, and let s be the length of the
+        /// longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n -
         /// 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
         repetition_limit: f32,
         /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
@@ -1677,12 +1675,12 @@ impl StopParams {
         self
     }
 
-    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span
+    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span
     /// several tokens. The stream is then rewound to the end of the emitted text, so that
-    /// continuing the stream continues this text. If the text ends inside a token, the longest
-    /// tokens that spell its part of the text, one after the other, replace it. The token stays if
-    /// the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens
-    /// stay if the stream cannot be rewound that far (see sotto_session_rewind).
+    /// generation can continue this text. If the text ends inside a token, other tokens replace it
+    /// and spell its part of the text, the longest possible token first. The token stays if the
+    /// vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the
+    /// text stay if the stream cannot be rewound that far (see sotto_session_rewind).
     #[must_use]
     pub fn stop_strings(mut self, stop_strings: impl Into<Vec<String>>) -> Self {
         self.stop_strings = Some(stop_strings.into());
@@ -1807,16 +1805,16 @@ impl SpeculationParams {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct ChatInfo {
-    /// Number of messages, including the system's.
+    /// Number of messages, including the system message.
     pub message_count: u32,
-    /// Number of messages of the user.
+    /// Number of user messages.
     pub turn_count: u32,
     /// Number of tokens before the last reply.
     pub prompt_tokens: u32,
-    /// Number of turns that were dropped because they no longer fitted.
+    /// Number of turns that were dropped to make the prompt fit.
     pub dropped_turn_count: u64,
-    /// Number of tokens before the last reply that were appended for it. The others were in the
-    /// stream, and only the last of them was evaluated again.
+    /// Number of prompt tokens of the last reply that were appended to the stream. The other prompt
+    /// tokens were already in the stream; only the last of those was evaluated again.
     pub evaluated_tokens: u32,
     /// Bytes in use of history_bytes in sotto_chat_params.
     pub history_bytes: u32,
@@ -1840,7 +1838,7 @@ impl From<sys::sotto_chat_info> for ChatInfo {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct MatcherInfo {
-    /// True if the text is complete, so that it may end here.
+    /// True if the text is complete and may end here.
     pub may_end: bool,
     /// True if the grammar allows nothing more.
     pub must_end: bool,
@@ -1897,12 +1895,11 @@ pub struct ModelInfo {
     pub layer_weight_bits: u32,
     /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
     pub head_weight_bits: u32,
-    /// True if all weights are read directly from the file, so that none were packed or copied into
-    /// memory.
+    /// True if all weights are read directly from the file: none were packed or copied into memory.
     pub packed_in_place: bool,
-    /// Temperature that sotto_sampler_params.model_defaults selects: the one that the file
-    /// recommends, or else the sampler's default. The next fields give other parameters of the
-    /// sampler in the same way.
+    /// Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or
+    /// else the sampler's default. The next fields hold other parameters of the sampler in the same
+    /// way.
     pub default_temperature: f32,
     /// Value of top_k that model_defaults selects.
     pub default_top_k: u32,
@@ -1918,8 +1915,8 @@ pub struct ModelInfo {
     pub default_repetition_window: u32,
     /// Value of no_repeat_ngram that model_defaults selects.
     pub default_no_repeat_ngram: u32,
-    /// Number of rewards of a reward model, or 0. The rewards are the logits of the last
-    /// reward_count ids of the vocabulary, which are no tokens, after the last token of a text.
+    /// Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the
+    /// vocabulary are not tokens. Their logits after the last token of a text are its rewards.
     pub reward_count: u32,
 }
 
@@ -2009,16 +2006,16 @@ pub struct SessionInfo {
     pub token_count: u64,
     /// Number of times that the KV ring was re-anchored.
     pub reanchor_count: u64,
-    /// Bytes of keys and values, which memory_bytes includes.
+    /// Bytes of keys and values. memory_bytes includes them.
     pub kv_bytes: u64,
     /// Bytes in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
     /// Number of sequences that a matcher needs to follow this session and its searches.
     pub matcher_sequence_count: u32,
-    /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+    /// Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
     pub stop: Option<Stop>,
-    /// During a call of on_step: the number of the sequence of the step before that the reported
-    /// sequence continues, or 0 in the first step.
+    /// During a call of on_step: the number, in the previous step, of the sequence that the
+    /// reported sequence continues. 0 in the first step.
     pub step_parent: u32,
 }
 
@@ -2061,7 +2058,7 @@ pub struct SessionTimings {
     pub sample_ns: u64,
     /// Number of tokens that were evaluated again when the KV ring was re-anchored.
     pub reanchor_tokens: u64,
-    /// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
+    /// Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it.
     pub reanchor_ns: u64,
 }
 

@@ -84,14 +84,14 @@ impl Matcher {
         check(status).map(drop)
     }
 
-    /// Appends a token, which the mask must allow, to a sequence.
+    /// Appends a token to a sequence. The mask must allow the token.
     pub fn accept_token(&mut self, sequence: u32, token: Token) -> Result<()> {
         // SAFETY: the object is alive, and the arguments are valid during the call.
         let status = unsafe { sys::sotto_matcher_accept_token(self.raw(), sequence, token) };
         check(status).map(drop)
     }
 
-    /// Appends text, which may begin and end inside a token, to a sequence.
+    /// Appends text to a sequence. The text may begin and end inside a token.
     pub fn accept_text(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<()> {
         let text = text.as_ref();
         // SAFETY: the object is alive, and the arguments are valid during the call.

@@ -44,7 +44,7 @@ public final class Chat: @unchecked Sendable {
 
   // Methods of sotto_chat, written by capi/generate from capi/params.
 
-  /// Adds a message. A message of the system replaces an earlier one.
+  /// Adds a message. A system message replaces an earlier one.
   public func add(_ role: ChatRole, _ text: String) throws {
     let arena = Arena()
     let textBytes = arena.text(text)

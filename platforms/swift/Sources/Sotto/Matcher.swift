@@ -46,12 +46,12 @@ public final class Matcher: @unchecked Sendable {
     try resource.run { try check(sotto_matcher_reset($0, sequence)) }
   }
 
-  /// Appends a token, which the mask must allow, to a sequence.
+  /// Appends a token to a sequence. The mask must allow the token.
   public func accept(_ token: Token, sequence: UInt32 = 0) throws {
     try resource.run { try check(sotto_matcher_accept_token($0, sequence, token)) }
   }
 
-  /// Appends text, which may begin and end inside a token, to a sequence.
+  /// Appends text to a sequence. The text may begin and end inside a token.
   public func accept(text: String, sequence: UInt32 = 0) throws {
     let arena = Arena()
     let textBytes = arena.text(text)

@@ -95,7 +95,7 @@ public enum ChatRole: Int32, Sendable {
   case tool = 3
 }
 
-/// Formats with a name.
+/// Predefined formats.
 public enum ChatFormat: Int32, Sendable {
   /// Names before the messages: "User: ", "Assistant:".
   case plain = 0
@@ -112,8 +112,8 @@ public enum GrammarLanguage: Int32, Sendable {
   /// GBNF, the grammar notation of llama.cpp. Ranges (<[1-9]>) and complements (!<[5]>) of tokens do not contain end
   /// tokens.
   case gbnf = 0
-  /// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases, which
-  /// capi/README.md lists, it excludes some valid values. A schema that cannot be translated is rejected, and the
+  /// JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases (see "JSON
+  /// Schema" in capi/README.md) it excludes some valid values. A schema that cannot be translated is rejected; the
   /// message names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a
   /// warning.
   case jsonSchema = 1
@@ -126,15 +126,15 @@ public enum GrammarLanguage: Int32, Sendable {
   case jsonObject = 4
   /// One of several strings. The source is a JSON array of them.
   case choices = 5
-  /// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are inclusive,
-  /// and "integer": true.
+  /// A JSON number. The source is a JSON object. Its optional members are "minimum" and "maximum", both inclusive, and
+  /// "integer": true.
   case number = 6
   /// A call {"name": ..., "arguments": {...}} of one of several functions. The source is a JSON array of {"name",
   /// "parameters"}. Each element may be wrapped as {"type": "function", "function": {...}}.
   case tools = 7
-  /// Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-  /// "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence, or, tag,
-  /// triggered_tags and tags_with_separator; capi/README.md describes them.
+  /// Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object {"type":
+  /// "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence,
+  /// or, tag, triggered_tags and tags_with_separator; capi/README.md describes them.
   case structuralTag = 8
 }
 
@@ -183,9 +183,9 @@ public enum ModelTextKind: Int32, Sendable {
   case source = 1
   /// The licence of the weights, usually an identifier such as mit.
   case license = 2
-  /// The Jinja template that makes a prompt of a conversation.
+  /// The Jinja template that turns a conversation into a prompt.
   case chatTemplate = 3
-  /// The same template as a format of sotto_chat_init; empty if no format is equal to it.
+  /// The same template as a format for sotto_chat_init. Empty if no format is equivalent.
   case chatFormat = 4
 }
 
@@ -194,9 +194,9 @@ public struct TokenFlag: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// An added token, whose text is found before the rest of a text is tokenized.
+  /// An added token. The tokenizer finds its text before it encodes the rest of a text.
   public static let added = TokenFlag(rawValue: 1)
-  /// A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
+  /// A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL.
   public static let special = TokenFlag(rawValue: 2)
   /// An id without text.
   public static let unused = TokenFlag(rawValue: 4)
@@ -206,11 +206,10 @@ public struct TokenFlag: OptionSet, Sendable {
 
 /// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the remaining
 /// tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the penalty
-/// window. Tokens that a grammar does not allow are removed before the first stage and never return. A truncation keeps
-/// at least min_keep tokens. ALLOWED, SUPPRESS and BAD_WORDS always hold: like a grammar, they apply before the first
-/// stage, wherever they stand. If the other stages remove every token, those that ban tokens are skipped. Ties are
-/// resolved in favour of the lowest token id, and NaN counts as -infinity. A stage whose parameters are off does
-/// nothing.
+/// window. Tokens that a grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS
+/// also apply before the first stage, whatever their place in the chain. If the other stages remove every token, the
+/// stages that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the
+/// lowest token id, and NaN counts as -infinity. A stage whose parameters are off does nothing.
 public enum Stage: Int32, Sendable {
   /// Calls logits_callback and logits_processor.
   case logitsCallback = 1
@@ -280,13 +279,13 @@ public enum Order: Int32, Sendable {
   case vllm = 2
 }
 
-/// Parameters for a purpose, as a start: sotto_sampler_params_init_preset sets them.
+/// Presets: parameters to start with, by purpose. sotto_sampler_params_init_preset sets them.
 public enum Preset: Int32, Sendable {
-  /// Answers that should be right: few likely tokens.
+  /// Factual answers: only the most likely tokens.
   case factual = 1
-  /// Programs, which repeat names often: a low temperature and no penalty.
+  /// Source code, which repeats names: a low temperature and no penalty.
   case code = 2
-  /// Conversations: varied, with a mild penalty of repetition.
+  /// Conversations: varied text with a mild repetition penalty.
   case chat = 3
   /// Translations and summaries: close to the most likely text.
   case translation = 4
@@ -319,9 +318,9 @@ public enum Selection: Int32, Sendable {
 }
 
 /// Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognizes.
-/// LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged over all keys,
-/// leave the distribution of a token unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
-/// SOTTO_SEARCH_SAMPLE is the only search that supports them.
+/// LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection; averaged over all keys, they
+/// leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature above 0. The
+/// only search that supports them is SOTTO_SEARCH_SAMPLE.
 public enum WatermarkScheme: Int32, Sendable {
   /// No watermark.
   case none = 0
@@ -329,8 +328,8 @@ public enum WatermarkScheme: Int32, Sendable {
   /// whether the token belongs to the green fraction gamma of the vocabulary. The logits of green tokens are raised by
   /// delta.
   case leftHash = 1
-  /// Green list whose context of a token includes the token itself. The smallest hash in the context decides
-  /// (Kirchenbauer et al. 2024).
+  /// Green list like LEFT_HASH, but the context of a token includes the token itself, and the smallest hash in the
+  /// context decides (Kirchenbauer et al. 2024).
   case selfHash = 2
   /// Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024).
   case tournament = 3
@@ -339,8 +338,9 @@ public enum WatermarkScheme: Int32, Sendable {
 }
 
 /// Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p of an
-/// earlier layer: the one, among the lower or the upper half, whose distribution differs most from the last layer's.
-/// The final norm applies to the states of earlier layers, too. Transformers omits it there, so that its texts differ.
+/// earlier layer. DoLa chooses this layer in the lower or the upper half: its distribution differs most from that of
+/// the last layer. The final norm is applied to the states of earlier layers, too. Transformers omits it there, so its
+/// texts differ.
 public enum Dola: Int32, Sendable {
   /// No contrast.
   case off = 0
@@ -450,8 +450,8 @@ public enum GuideMode: Int32, Sendable {
   case contrast = 2
 }
 
-/// Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then comes
-/// a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+/// Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
+/// first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 public struct DraftSource: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -463,8 +463,8 @@ public struct DraftSource: OptionSet, Sendable {
   public static let session = DraftSource(rawValue: 2)
   /// The first layers of the model itself.
   public static let earlyExit = DraftSource(rawValue: 4)
-  /// Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong.
+  /// Lookahead decoding: n-grams that the model predicted after rejected draft tokens.
   public static let lookahead = DraftSource(rawValue: 8)
-  /// A function of the caller, for example heads that were trained for the model (Medusa, EAGLE).
+  /// A function of the caller, for example one that evaluates heads trained for the model (Medusa, EAGLE).
   public static let callback = DraftSource(rawValue: 16)
 }

@@ -3,16 +3,16 @@ import CSotto
 
 /// Current state of a conversation.
 public struct ChatInfo: Sendable {
-  /// Number of messages, including the system's.
+  /// Number of messages, including the system message.
   public let messageCount: UInt32
-  /// Number of messages of the user.
+  /// Number of user messages.
   public let turnCount: UInt32
   /// Number of tokens before the last reply.
   public let promptTokens: UInt32
-  /// Number of turns that were dropped because they no longer fitted.
+  /// Number of turns that were dropped to make the prompt fit.
   public let droppedTurnCount: UInt64
-  /// Number of tokens before the last reply that were appended for it. The others were in the stream, and only the last
-  /// of them was evaluated again.
+  /// Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already
+  /// in the stream; only the last of those was evaluated again.
   public let evaluatedTokens: UInt32
   /// Bytes in use of history_bytes in sotto_chat_params.
   public let historyBytes: UInt32
@@ -29,7 +29,7 @@ public struct ChatInfo: Sendable {
 
 /// State of one sequence of a matcher.
 public struct MatcherInfo: Sendable {
-  /// True if the text is complete, so that it may end here.
+  /// True if the text is complete and may end here.
   public let mayEnd: Bool
   /// True if the grammar allows nothing more.
   public let mustEnd: Bool
@@ -78,10 +78,10 @@ public struct ModelInfo: Sendable {
   public let layerWeightBits: UInt32
   /// Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4.
   public let headWeightBits: UInt32
-  /// True if all weights are read directly from the file, so that none were packed or copied into memory.
+  /// True if all weights are read directly from the file: none were packed or copied into memory.
   public let packedInPlace: Bool
-  /// Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
-  /// sampler's default. The next fields give other parameters of the sampler in the same way.
+  /// Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or else the sampler's
+  /// default. The next fields hold other parameters of the sampler in the same way.
   public let defaultTemperature: Float
   /// Value of top_k that model_defaults selects.
   public let defaultTopK: UInt32
@@ -97,8 +97,8 @@ public struct ModelInfo: Sendable {
   public let defaultRepetitionWindow: UInt32
   /// Value of no_repeat_ngram that model_defaults selects.
   public let defaultNoRepeatNgram: UInt32
-  /// Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
-  /// vocabulary, which are no tokens, after the last token of a text.
+  /// Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the vocabulary are not
+  /// tokens. Their logits after the last token of a text are its rewards.
   public let rewardCount: UInt32
 
   init(_ c: sotto_model_info) {
@@ -171,16 +171,16 @@ public struct SessionInfo: Sendable {
   public let tokenCount: UInt64
   /// Number of times that the KV ring was re-anchored.
   public let reanchorCount: UInt64
-  /// Bytes of keys and values, which memory_bytes includes.
+  /// Bytes of keys and values. memory_bytes includes them.
   public let kvBytes: UInt64
   /// Bytes in use of the memory passed to sotto_session_init.
   public let memoryBytes: UInt64
   /// Number of sequences that a matcher needs to follow this session and its searches.
   public let matcherSequenceCount: UInt32
-  /// Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
+  /// Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues.
   public let stop: Status
-  /// During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or 0
-  /// in the first step.
+  /// During a call of on_step: the number, in the previous step, of the sequence that the reported sequence continues.
+  /// 0 in the first step.
   public let stepParent: UInt32
 
   init(_ c: sotto_session_info) {
@@ -215,7 +215,7 @@ public struct SessionTimings: Sendable {
   public let sampleNs: UInt64
   /// Number of tokens that were evaluated again when the KV ring was re-anchored.
   public let reanchorTokens: UInt64
-  /// Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes.
+  /// Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it.
   public let reanchorNs: UInt64
 
   init(_ c: sotto_session_timings) {

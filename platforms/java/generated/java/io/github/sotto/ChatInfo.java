@@ -3,17 +3,17 @@ package io.github.sotto;
 
 /** Current state of a conversation. */
 public final class ChatInfo {
-    /** Number of messages, including the system's. */
+    /** Number of messages, including the system message. */
     public int messageCount;
-    /** Number of messages of the user. */
+    /** Number of user messages. */
     public int turnCount;
     /** Number of tokens before the last reply. */
     public int promptTokens;
-    /** Number of turns that were dropped because they no longer fitted. */
+    /** Number of turns that were dropped to make the prompt fit. */
     public long droppedTurnCount;
     /**
-     * Number of tokens before the last reply that were appended for it. The others were in the stream, and only the
-     * last of them was evaluated again.
+     * Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already
+     * in the stream; only the last of those was evaluated again.
      */
     public int evaluatedTokens;
     /** Bytes in use of history_bytes in sotto_chat_params. */

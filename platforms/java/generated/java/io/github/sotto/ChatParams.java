@@ -4,13 +4,13 @@ package io.github.sotto;
 /** Parameters of a conversation. They determine how much memory it needs. */
 public final class ChatParams {
     /**
-     * Number of tokens in the context that are kept free for a reply. It must be less than context_tokens of the
-     * session. Default: 256. Range: 1 to 1048576.
+     * Number of context tokens reserved for a reply. It must be less than context_tokens of the session. Default: 256.
+     * Range: 1 to 1048576.
      */
     public int replyTokens;
     /**
-     * Capacity for the texts of messages, and 4 bytes per token of a reply. It must be at least 8 times reply_tokens.
-     * Default: 65536. Range: 1024 to 16777216.
+     * Bytes reserved for the texts of messages. A reply also takes 4 bytes per token. The value must be at least 8
+     * times reply_tokens. Default: 65536. Range: 1024 to 16777216.
      */
     public int historyBytes;
     /** Maximum number of messages. Default: 512. Range: 4 to 65536. */

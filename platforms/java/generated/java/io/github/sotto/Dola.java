@@ -3,8 +3,9 @@ package io.github.sotto;
 
 /**
  * Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p of an
- * earlier layer: the one, among the lower or the upper half, whose distribution differs most from the last layer's. The
- * final norm applies to the states of earlier layers, too. Transformers omits it there, so that its texts differ.
+ * earlier layer. DoLa chooses this layer in the lower or the upper half: its distribution differs most from that of the
+ * last layer. The final norm is applied to the states of earlier layers, too. Transformers omits it there, so its texts
+ * differ.
  */
 public enum Dola implements Constant {
     /** No contrast. */

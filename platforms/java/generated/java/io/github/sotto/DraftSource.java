@@ -2,8 +2,8 @@
 package io.github.sotto;
 
 /**
- * Sources of drafts, as bits. Text that a matcher forces is always drafted first, whatever the sources are. Then comes
- * a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+ * Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
+ * first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
  */
 public final class DraftSource {
     /** Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
@@ -15,9 +15,9 @@ public final class DraftSource {
     public static final int SESSION = 2;
     /** The first layers of the model itself. */
     public static final int EARLY_EXIT = 4;
-    /** Lookahead decoding: n-grams that the model predicted after drafts that turned out to be wrong. */
+    /** Lookahead decoding: n-grams that the model predicted after rejected draft tokens. */
     public static final int LOOKAHEAD = 8;
-    /** A function of the caller, for example heads that were trained for the model (Medusa, EAGLE). */
+    /** A function of the caller, for example one that evaluates heads trained for the model (Medusa, EAGLE). */
     public static final int CALLBACK = 16;
 
     private DraftSource() {}

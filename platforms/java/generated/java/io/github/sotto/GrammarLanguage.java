@@ -9,8 +9,8 @@ public enum GrammarLanguage implements Constant {
      */
     GBNF(0),
     /**
-     * JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases, which
-     * capi/README.md lists, it excludes some valid values. A schema that cannot be translated is rejected, and the
+     * JSON Schema, drafts 4 to 7 and 2020-12. The grammar never allows an invalid value. In three cases (see "JSON
+     * Schema" in capi/README.md) it excludes some valid values. A schema that cannot be translated is rejected; the
      * message names the keyword and its JSON pointer. Keywords that the draft does not define are ignored with a
      * warning.
      */
@@ -27,8 +27,8 @@ public enum GrammarLanguage implements Constant {
     /** One of several strings. The source is a JSON array of them. */
     CHOICES(5),
     /**
-     * A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are
-     * inclusive, and "integer": true.
+     * A JSON number. The source is a JSON object. Its optional members are "minimum" and "maximum", both inclusive, and
+     * "integer": true.
      */
     NUMBER(6),
     /**
@@ -37,9 +37,9 @@ public enum GrammarLanguage implements Constant {
      */
     TOOLS(7),
     /**
-     * Free text, tags and constrained parts, in the notation of XGrammar, a JSON object {"type": "structural_tag",
-     * "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text, sequence, or, tag,
-     * triggered_tags and tags_with_separator; capi/README.md describes them.
+     * Free text, tags and constrained parts, in XGrammar's notation. The source is a JSON object {"type":
+     * "structural_tag", "format": {...}}. The formats are const_string, json_schema, regex, grammar, any_text,
+     * sequence, or, tag, triggered_tags and tags_with_separator; capi/README.md describes them.
      */
     STRUCTURAL_TAG(8);
 

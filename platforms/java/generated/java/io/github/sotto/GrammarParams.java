@@ -10,16 +10,13 @@ public final class GrammarParams {
     /** Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be null if there are none. */
     public Vocabulary vocabulary;
     /**
-     * Receives warnings about unreachable rules, and about keywords and formats of a JSON Schema that are not known and
-     * thus ignored. May be null.
+     * Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON Schema, which are
+     * ignored. May be null.
      */
     public Callbacks.Log log;
     /** Strings that activate the grammar. */
     public String[] triggers;
-    /**
-     * Tokens that activate the grammar. A token with text activates it only as this token: the same text in other
-     * tokens is unconstrained.
-     */
+    /** Tokens that activate the grammar. Only the token itself activates it, not the same text in other tokens. */
     public int[] triggerTokens;
     /**
      * White space in generated JSON. With FLEXIBLE, small models tend to write nothing but white space.
@@ -54,8 +51,8 @@ public final class GrammarParams {
      */
     public boolean forbidAdditional;
     /**
-     * If true, property names that the schema does not list count towards minProperties, although the grammar cannot
-     * prevent such a name from occurring twice. Default: 0.
+     * If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
+     * such a name from occurring twice. Default: 0.
      */
     public boolean assumeDistinctNames;
     /**

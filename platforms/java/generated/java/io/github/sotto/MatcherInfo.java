@@ -3,7 +3,7 @@ package io.github.sotto;
 
 /** State of one sequence of a matcher. */
 public final class MatcherInfo {
-    /** True if the text is complete, so that it may end here. */
+    /** True if the text is complete and may end here. */
     public boolean mayEnd;
     /** True if the grammar allows nothing more. */
     public boolean mustEnd;

@@ -14,20 +14,20 @@ public final class MatcherParams {
     /** Number of tokens of sequence 0 that can be rolled back. Default: 64. Range: 0 to 268435456. */
     public int rollbackCount;
     /**
-     * Number of tokens after which each sequence is complete. After a token of a mask, the text can still be completed
-     * within this number of tokens. The tokens are counted from the reset of the sequence, without the end token. Text
-     * that is appended counts as one token. The grammar alone decides: bans and filters of a sampler may leave no
-     * token. Default: 0 (no limit).
+     * Number of tokens within which each sequence is complete, counted from its reset, without the end token. Masks
+     * allow a token only if the text can still be completed within this number. Text that is appended as a whole counts
+     * as one token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0
+     * (no limit).
      */
     public int finishWithin;
     /**
-     * Number of elementary steps after which a call fails with GRAMMAR_TOO_LARGE, which bounds the time of the call.
-     * Default: 20000000. Range: at least 1.
+     * Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
+     * GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
      */
     public long stepBudget;
     /**
-     * Number of stack nodes. A stack node records where rules have called other rules. Default: 0 (automatic). Range:
-     * 16 to 268435456.
+     * Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
+     * 0 (automatic). Range: 16 to 268435456.
      */
     public int nodeCount;
     /** Total number of stack frames in all nodes. Default: 0 (automatic). Range: 16 to 268435456. */

@@ -38,11 +38,11 @@ public final class ModelInfo {
     public int layerWeightBits;
     /** Bits per weight in the head, and in the embeddings if they are tied to it: 8 or 4. */
     public int headWeightBits;
-    /** True if all weights are read directly from the file, so that none were packed or copied into memory. */
+    /** True if all weights are read directly from the file: none were packed or copied into memory. */
     public boolean packedInPlace;
     /**
-     * Temperature that sotto_sampler_params.model_defaults selects: the one that the file recommends, or else the
-     * sampler's default. The next fields give other parameters of the sampler in the same way.
+     * Temperature that sotto_sampler_params.model_defaults selects: the file's recommendation, or else the sampler's
+     * default. The next fields hold other parameters of the sampler in the same way.
      */
     public float defaultTemperature;
     /** Value of top_k that model_defaults selects. */
@@ -60,8 +60,8 @@ public final class ModelInfo {
     /** Value of no_repeat_ngram that model_defaults selects. */
     public int defaultNoRepeatNgram;
     /**
-     * Number of rewards of a reward model, or 0. The rewards are the logits of the last reward_count ids of the
-     * vocabulary, which are no tokens, after the last token of a text.
+     * Number of rewards of a reward model, or 0 for other models. The last reward_count ids of the vocabulary are not
+     * tokens. Their logits after the last token of a text are its rewards.
      */
     public int rewardCount;
 

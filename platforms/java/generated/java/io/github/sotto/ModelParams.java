@@ -4,19 +4,19 @@ package io.github.sotto;
 /** Parameters of a model. */
 public final class ModelParams {
     /**
-     * Instruction set. All models of a process must use sets that share one layout of packed weights, as AVX512,
-     * AVX512VNNI and AVX512AMX do; otherwise opening a model fails with INVALID_STATE. REFERENCE can be combined with
-     * every set. Default: AUTO.
+     * Instruction set. All models of a process must use instruction sets with the same layout of packed weights;
+     * otherwise opening a model fails with INVALID_STATE. AVX512, AVX512VNNI and AVX512AMX share a layout. REFERENCE
+     * can be combined with every set. Default: AUTO.
      */
     public Isa isa;
     /**
-     * If true, the structure of the file and the checksums of the tensors are verified, otherwise only the structure.
+     * If true, opening a model verifies the checksums of the tensors. The structure of the file is always verified.
      * Default: 1.
      */
     public boolean verifyChecksums;
     /**
-     * If true, weights that the file contains in packed form for this CPU are copied into the model's memory, for
-     * example into huge pages. After each chunk, `release` is called. Default: 0.
+     * If true, weights that the file contains packed for this CPU are copied into the model's memory, for example into
+     * huge pages. `release` is called after each chunk. Default: 0.
      */
     public boolean copyWeights;
     /** Receives log messages. May be null. */

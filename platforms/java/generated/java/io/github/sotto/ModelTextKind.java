@@ -9,9 +9,9 @@ public enum ModelTextKind implements Constant {
     SOURCE(1),
     /** The licence of the weights, usually an identifier such as mit. */
     LICENSE(2),
-    /** The Jinja template that makes a prompt of a conversation. */
+    /** The Jinja template that turns a conversation into a prompt. */
     CHAT_TEMPLATE(3),
-    /** The same template as a format of sotto_chat_init; empty if no format is equal to it. */
+    /** The same template as a format for sotto_chat_init. Empty if no format is equivalent. */
     CHAT_FORMAT(4);
 
     private final int value;

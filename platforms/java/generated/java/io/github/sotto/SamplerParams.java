@@ -4,8 +4,8 @@ package io.github.sotto;
 /** Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 public final class SamplerParams {
     /**
-     * Temperature T: the logits are divided by it. 0 selects the most likely of the tokens that the other stages leave;
-     * these stages then use T = 1. Default: 0.8. Range: 0 to 100. 1 disables it.
+     * Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
+     * they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
      */
     public float temperature;
     /** Keeps the k most likely tokens. Default: 40. 0 disables it. */
@@ -28,9 +28,8 @@ public final class SamplerParams {
      */
     public int repetitionWindow;
     /**
-     * If true, parameters that have their default value take the value that the model file recommends, if any
-     * (default_temperature and the fields after it in sotto_model_info). A sampler without a session then needs a
-     * model. Default: 0.
+     * If true, each parameter with its default value takes the value that the model file recommends, if any (see
+     * default_temperature in sotto_model_info). A sampler without a session then needs a model. Default: 0.
      */
     public boolean modelDefaults;
     /** Seed of the random numbers. Default: 0. */
@@ -40,8 +39,8 @@ public final class SamplerParams {
     /** Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
     public int minKeep;
     /**
-     * Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on while its stage is
-     * missing is an error. If the list is empty, `order` applies.
+     * Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on must not be without
+     * its stage. If the list is empty, `order` applies.
      */
     public Stage[] stages;
     /** Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100. */
@@ -144,7 +143,7 @@ public final class SamplerParams {
     public float xtcThreshold;
     /** Method that selects one of the remaining tokens. Default: MULTINOMIAL. */
     public Selection selection;
-    /** Surprise in bits that Mirostat aims at. Default: 5. Range: greater than 0 and at most 20. */
+    /** Target surprise of Mirostat, in bits. Default: 5. Range: greater than 0 and at most 20. */
     public float mirostatTau;
     /** Learning rate of Mirostat. Default: 0.1. Range: greater than 0 and at most 1. */
     public float mirostatEta;
@@ -152,7 +151,7 @@ public final class SamplerParams {
      * Number of most likely tokens that MIROSTAT uses to estimate the Zipf exponent. Default: 100. Range: at least 2.
      */
     public int mirostatM;
-    /** Probability that ADAPTIVE_P aims at. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1. */
+    /** Target probability of ADAPTIVE_P. Default: -1 (not set, which ADAPTIVE_P rejects). Range: 0 to 1. */
     public float adaptiveTarget;
     /** Decay of the mean that ADAPTIVE_P computes. Default: 0.9. Range: 0 to 0.99. */
     public float adaptiveDecay;
@@ -182,8 +181,8 @@ public final class SamplerParams {
     /** Tokens that must not be generated as the first token. */
     public int[] beginSuppressedTokens;
     /**
-     * The generated text begins with these tokens. A token that the grammar, allowed_tokens, suppressed_tokens or
-     * bad_words exclude is not forced.
+     * Tokens that begin the generated text. A token that the grammar, allowed_tokens, suppressed_tokens or bad_words
+     * exclude is not forced.
      */
     public int[] forcedPrefix;
     /** Called before all other stages to change the logits. May be null. */

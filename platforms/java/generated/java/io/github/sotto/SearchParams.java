@@ -19,7 +19,7 @@ public final class SearchParams {
     public LengthNorm lengthNorm;
     /** Condition under which a beam search ends. Default: HEURISTIC. */
     public EarlyStopping earlyStopping;
-    /** Number of groups in a diverse beam search, a divisor of sequence_count. Default: 1 (off). Range: 1 to 64. */
+    /** Number of groups in a diverse beam search. It must divide sequence_count. Default: 1 (off). Range: 1 to 64. */
     public int groupCount;
     /**
      * Penalty of a token for each earlier group that has chosen it in the same step. Default: 0 (off). Range: 0 to 100.

@@ -17,16 +17,16 @@ public final class SessionInfo {
     public long tokenCount;
     /** Number of times that the KV ring was re-anchored. */
     public long reanchorCount;
-    /** Bytes of keys and values, which memory_bytes includes. */
+    /** Bytes of keys and values. memory_bytes includes them. */
     public long kvBytes;
     /** Bytes in use of the memory passed to sotto_session_init. */
     public long memoryBytes;
     /** Number of sequences that a matcher needs to follow this session and its searches. */
     public int matcherSequenceCount;
-    /** Why the newest text ended, a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
+    /** Why the newest text ended: a SOTTO_STOP_ value, or SOTTO_OK while the text continues. */
     public Status stop;
     /**
-     * During a call of on_step: the number of the sequence of the step before that the reported sequence continues, or
+     * During a call of on_step: the number, in the previous step, of the sequence that the reported sequence continues.
      * 0 in the first step.
      */
     public int stepParent;

@@ -17,7 +17,7 @@ public final class SessionTimings {
     public long sampleNs;
     /** Number of tokens that were evaluated again when the KV ring was re-anchored. */
     public long reanchorTokens;
-    /** Time spent evaluating these reanchor_tokens, which prefill_ns or decode_ns includes. */
+    /** Time spent evaluating these reanchor_tokens. prefill_ns or decode_ns includes it. */
     public long reanchorNs;
 
     SessionTimings() {}

@@ -6,7 +6,7 @@ package io.github.sotto;
  * NULL if their count is 0.
  */
 public final class StopParams {
-    /** If true, the emitted text includes the stop string, otherwise it ends before it. Default: 0. */
+    /** If true, the emitted text includes the stop string; otherwise it ends before the stop string. Default: 0. */
     public boolean includeStopText;
     /** Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default: 0 (off). */
     public long maxTokens;
@@ -18,9 +18,9 @@ public final class StopParams {
     /**
      * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
      * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-     * three measures. Let n tokens have d distinct tokens, b distinct pairs of neighbours, and a longest sequence of
-     * length s that occurs twice, wherever it is. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s
-     * / n). Repetitiveness is 0 if n &lt; 8. Default: 0 (off). Range: 0 to 1.
+     * three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
+     * the longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s /
+     * n). Repetitiveness is 0 if n &lt; 8. Default: 0 (off). Range: 0 to 1.
      */
     public float repetitionLimit;
     /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */
@@ -31,11 +31,11 @@ public final class StopParams {
      */
     public int[] stopTokens;
     /**
-     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING, even if they span several tokens. The
-     * stream is then rewound to the end of the emitted text, so that continuing the stream continues this text. If the
-     * text ends inside a token, the longest tokens that spell its part of the text, one after the other, replace it.
-     * The token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All hidden tokens
-     * stay if the stream cannot be rewound that far (see sotto_session_rewind).
+     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The
+     * stream is then rewound to the end of the emitted text, so that generation can continue this text. If the text
+     * ends inside a token, other tokens replace it and spell its part of the text, the longest possible token first.
+     * The token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the
+     * text stay if the stream cannot be rewound that far (see sotto_session_rewind).
      */
     public String[] stopStrings;
     /**

@@ -3,9 +3,9 @@ package io.github.sotto;
 
 /** Flags of sotto_token_flags. */
 public final class TokenFlag {
-    /** An added token, whose text is found before the rest of a text is tokenized. */
+    /** An added token. The tokenizer finds its text before it encodes the rest of a text. */
     public static final int ADDED = 1;
-    /** A control token, whose text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
+    /** A control token. Its text becomes the token only with SOTTO_TOKENIZE_SPECIAL. */
     public static final int SPECIAL = 2;
     /** An id without text. */
     public static final int UNUSED = 4;

@@ -3,9 +3,9 @@ package io.github.sotto;
 
 /**
  * Kinds of watermarks. A watermark is a statistical pattern in generated text that sotto_watermark_detect recognizes.
- * LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection and, averaged over all keys,
- * leave the distribution of a token unchanged. Both require the selection MULTINOMIAL and a temperature above 0, and
- * SOTTO_SEARCH_SAMPLE is the only search that supports them.
+ * LEFT_HASH and SELF_HASH change the logits. TOURNAMENT and GUMBEL replace the selection; averaged over all keys, they
+ * leave the distribution of a token unchanged. They require the selection MULTINOMIAL and a temperature above 0. The
+ * only search that supports them is SOTTO_SEARCH_SAMPLE.
  */
 public enum WatermarkScheme implements Constant {
     /** No watermark. */
@@ -17,8 +17,8 @@ public enum WatermarkScheme implements Constant {
      */
     LEFT_HASH(1),
     /**
-     * Green list whose context of a token includes the token itself. The smallest hash in the context decides
-     * (Kirchenbauer et al. 2024).
+     * Green list like LEFT_HASH, but the context of a token includes the token itself, and the smallest hash in the
+     * context decides (Kirchenbauer et al. 2024).
      */
     SELF_HASH(2),
     /** Tournament sampling with tournament_layers rounds (SynthID, Dathathri et al. 2024). */

@@ -40,7 +40,7 @@ public final class Chat extends Owned {
 
     // Methods of sotto_chat, written by capi/generate from capi/params.
 
-    /** Adds a message. A message of the system replaces an earlier one. */
+    /** Adds a message. A system message replaces an earlier one. */
     public void add(ChatRole role, String text) {
         act(chat -> Native.chatAdd(chat, role.value(), Native.toUtf8(text)));
     }

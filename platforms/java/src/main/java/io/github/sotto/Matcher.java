@@ -46,12 +46,12 @@ public final class Matcher extends Owned {
         resource.act(matcher -> Native.matcherReset(matcher, sequence));
     }
 
-    /** Appends a token, which the mask must allow, to a sequence. */
+    /** Appends a token to a sequence. The mask must allow the token. */
     public void acceptToken(int sequence, int token) {
         resource.act(matcher -> Native.matcherAcceptToken(matcher, sequence, token));
     }
 
-    /** Appends text, which may begin and end inside a token, to a sequence. */
+    /** Appends text to a sequence. The text may begin and end inside a token. */
     public void acceptText(int sequence, String text) {
         resource.act(matcher -> Native.matcherAcceptText(matcher, sequence, Native.toUtf8(text)));
     }
