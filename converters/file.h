@@ -1,5 +1,5 @@
-// Files of the converter: input that is read at any offset, JSON of untrusted files, and output that is written under a
-// temporary name and renamed at the end. Errors are std::runtime_error and name the file.
+// Files of the converter: input read at any offset, JSON of untrusted files, and output written under a temporary name
+// and renamed at the end. Errors are std::runtime_error and name the file.
 #pragma once
 
 #include <cstddef>

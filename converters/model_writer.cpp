@@ -189,7 +189,7 @@ class ModelWriter {
     return feedback ? &*feedback : nullptr;
   }
 
-  // Adds the changes, which may be empty, to a bias, which may be empty as well.
+  // Adds the changes to a bias. Both may be empty.
   static void add_biases(const std::vector<float>& changes, std::vector<float>& bias) {
     bias.resize(std::max(bias.size(), changes.size()));
     for (size_t i = 0; i < changes.size(); ++i) bias[i] += changes[i];

@@ -15,8 +15,8 @@ std::vector<Isa> packing_isas();
 
 class Packer {
  public:
-  // `name` is the name of an instruction set, or "native" for the best one of this CPU. Selects the instruction set of
-  // the process. Throws std::runtime_error if this CPU or build cannot pack for it.
+  // Selects the instruction set of the process: the one called `name`, or the best one of this CPU for "native". Throws
+  // std::runtime_error if this CPU or build cannot pack for it.
   explicit Packer(const std::string& name);
 
   std::string isa() const { return isa_name(isa_); }

@@ -14,10 +14,10 @@
 
 namespace sotto {
 
-// Returns the format that turns messages into the same prompt as the Jinja template `chat_template`. The members of
-// `special_tokens` are variables of the template, such as "eos_token". The format is found by rendering conversations,
-// and checked against others. Adds remarks for the user to `notes`. If there is no such format, returns an empty
-// string, and the remark says why.
+// Returns the format that turns messages into the same prompt as the Jinja template `chat_template`. Finds it by
+// rendering conversations, and checks it against other conversations. If there is none, returns an empty string and
+// adds the reason to `notes`, the remarks for the user. The members of `special_tokens` are variables of the template,
+// such as "eos_token".
 std::string find_chat_format(std::string_view chat_template, const nlohmann::json& special_tokens,
                              std::vector<std::string>& notes);
 

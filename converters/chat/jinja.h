@@ -31,7 +31,7 @@ class Scope;
 // A parsed template. Parsing and rendering take bounded time and memory, also for hostile templates.
 class Template {
  public:
-  // Throws TemplateError if the text is no template or uses what the subset does not contain.
+  // Throws TemplateError if the text is no template or uses a construct outside the subset.
   explicit Template(std::string_view text);
 
   // Renders the template with the members of the object `variables`. Throws TemplateError.

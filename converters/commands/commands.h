@@ -21,7 +21,7 @@ inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 void convert(const Arguments& arguments);
 // Writes a file of another format (--export).
 void export_model(const Arguments& arguments);
-// Compares the file with the checkpoint and prints the result. Returns whether it was converted from these weights.
+// Compares the file with the checkpoint, prints the result, and returns whether the file was made from these weights.
 bool verify_model(const Arguments& arguments);
 // Compares quantized models with float32 on a text (--evaluate, --compare).
 void measure(const Arguments& arguments);

@@ -37,8 +37,8 @@ struct CalibratedHead {
   std::optional<ErrorFeedback> feedback;
 };
 
-// Returns a short window of random tokens for CalibrationEffort::kOutliers, which needs no text: outliers are channels
-// that are large for nearly all tokens. The window begins with the end-of-text token if the model has one.
+// Returns a short window of random tokens for CalibrationEffort::kOutliers. This effort needs no text, because outlier
+// channels are large for nearly all tokens. The window begins with the end-of-text token if the model has one.
 TokenWindow random_tokens(const CheckpointInfo& info);
 
 class Calibration {

@@ -1,5 +1,5 @@
-// Rounds weights with error feedback: the weights of an output are rounded one after the other, and each compensates
-// the errors of those before it, so that the outputs for typical inputs change least.
+// Rounds weights with error feedback. The weights of an output are rounded one after the other, and each compensates
+// the errors of those before it. This changes the outputs for typical inputs least.
 //
 // With the inputs x of a layer, the squared error of an output is d H d^T for errors d of its weights and the
 // covariance H of x; the bias compensates d E[x]. The factorization H = (I + A) D (I + A)^T, with A strictly upper

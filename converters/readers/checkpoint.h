@@ -1,5 +1,5 @@
-// The interface between readers and the quantizer: a checkpoint, which is read one part at a time so that a large model
-// is never in memory as a whole, and its float32 parts.
+// The interface between readers and the quantizer: a checkpoint and its float32 parts. A checkpoint is read one part at
+// a time, so that a large model is never in memory as a whole.
 #pragma once
 
 #include <cstdint>
@@ -158,7 +158,7 @@ extern const CheckpointFormat kTensorFlowFormat;
 std::string checkpoint_formats(std::string_view separator);
 
 // Opens the checkpoint at `path`, a directory or a file, with the reader that recognizes it. If none does, throws
-// std::runtime_error with advice on how to convert the file, where that is known.
+// std::runtime_error, with advice on converting the file if it is known.
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options = {});
 
 // Returns the directory of a checkpoint. `path` is the directory or a file in it.

@@ -28,7 +28,7 @@ uint32_t row_count(const Tensors& tensors, const std::string& name) {
   return static_cast<uint32_t>(entry.shape[0]);
 }
 
-// Rejects models that are not GPT-2 although their architecture is "gpt2", by their additional tensors.
+// Rejects models with the architecture "gpt2" that are not GPT-2, by their additional tensors.
 void reject_unknown_tensors(const Tensors& tensors) {
   constexpr std::string_view kKnown[] = {kTokenEmbedding, kPositions, "output_norm.weight", "output_norm.bias",
                                          "output.weight"};

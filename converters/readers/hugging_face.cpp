@@ -139,7 +139,7 @@ constexpr struct {
   Description (*describe)(const Config& config, const Tensors& tensors);
 } kModels[] = {{"gpt2", describe_gpt2}, {"opt", describe_opt}, {"biogpt", describe_biogpt}};
 
-// Models that resemble GPT-2, with the difference that makes them unsupported.
+// Models that resemble GPT-2, and the reason why each is not supported.
 constexpr struct {
   const char* type;
   const char* reason;

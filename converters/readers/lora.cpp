@@ -13,7 +13,7 @@
 namespace sotto {
 namespace {
 
-// Settings that change what an adapter computes, so that it cannot be merged.
+// Settings that change what an adapter computes. Such an adapter cannot be merged.
 constexpr const char* kOtherSettings[] = {
     "use_dora",
     "use_qalora",

@@ -58,9 +58,8 @@ TensorMapping gguf_mapping();
 // Returns the shape that the tensors have, except the number of heads, for formats without a configuration.
 ModelShape find_shape(const Tensors& tensors, const TensorMapping& mapping);
 
-// Sets the vocabulary size from the number of rows of the token embedding, for formats that do not record how many rows
-// are padding: 50304 rows, a multiple of 128, are taken for GPT-2's 50257 tokens. In that case, adds a remark for the
-// user.
+// Sets the vocabulary size from the number of rows of the token embedding, for formats that do not record the padding.
+// 50304 rows, a multiple of 128, are taken for GPT-2's 50257 tokens; a note then tells the user.
 void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes);
 
 // Replaces "{}" in the name of a part by the number of a layer.

@@ -1,4 +1,4 @@
-// Reads checkpoints of nanoGPT (ckpt.pt) and minGPT (model.pt with config.json), which share GPT-2's names but keep
+// Reads checkpoints of nanoGPT (ckpt.pt) and minGPT (model.pt with config.json). They share GPT-2's names, but store
 // linear weights as (outputs, inputs).
 #include <stdexcept>
 #include <utility>

@@ -56,7 +56,7 @@ constexpr std::string_view kTensors[] = {"torch._utils._rebuild_tensor_v2", "tor
 // Functions whose first argument is a tensor.
 constexpr std::string_view kParameters[] = {"torch._utils._rebuild_parameter",
                                             "torch._utils._rebuild_parameter_with_state"};
-// Classes of settings that are saved next to the tensors, and whose values are not used.
+// Classes of settings that are saved next to the tensors. Their values are not used.
 constexpr std::string_view kData[] = {"collections.OrderedDict",
                                       "collections.defaultdict",
                                       "argparse.Namespace",

@@ -14,7 +14,7 @@
 
 namespace sotto {
 
-// Returns whether `path` is a file that begins like a format which open_tensor_file() knows.
+// Returns whether `path` is a file that begins like one of the formats of open_tensor_file().
 bool is_tensor_file(const std::filesystem::path& path);
 
 // Opens a file of tensors in any of the supported formats. Throws std::runtime_error if it is damaged.
@@ -39,8 +39,7 @@ class Tensors {
   void rename(const std::function<std::string(const std::string& name)>& rename);
   // Adds a tensor of `other`, or replaces the one of this name.
   void replace(const std::string& name, const Tensors& other, const std::string& other_name);
-  // Registers a function that read() calls to change the values of a tensor, which are elements [first, first +
-  // values.size()).
+  // Registers a function that read() calls to change values of a tensor: its elements [first, first + values.size()).
   using Change = std::function<void(uint64_t first, std::span<float> values)>;
   void change(const std::string& name, Change change);
 

@@ -86,8 +86,8 @@ struct TokenizerData : TokenizerSettings {
   TokenizerView unverified_view() const;  // only for verify_tokenizer()
 };
 
-// Builds the arrays. Merges that no text can trigger are dropped. Throws std::runtime_error if the description
-// contradicts itself.
+// Builds the arrays, without merges that no text can trigger. Throws std::runtime_error if the description contradicts
+// itself.
 TokenizerData build_tokenizer(const TokenizerDescription& description);
 
 // The arrays that PreparedVocabulary (runtime/grammar/vocabulary/model_vocabulary.h) refers to.

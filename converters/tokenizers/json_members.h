@@ -1,5 +1,4 @@
-// Typed access to members of the JSON objects in tokenizer files. Functions throw std::runtime_error, which names the
-// member.
+// Typed access to members of the JSON objects in tokenizer files. Errors are std::runtime_error and name the member.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ class TokenizerNames {
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 
   std::optional<uint32_t> find(const std::string& name) const;
-  // Gives access to the other settings of the tokenizer: pre-tokenizer, normalizer, scores, unknown token.
+  // The other settings of the tokenizer: pre-tokenizer, normalizer, scores, unknown token.
   TokenizerDescription& description() { return description_; }
   TokenizerData build();
 

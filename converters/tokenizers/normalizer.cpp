@@ -66,7 +66,7 @@ CodePoints decompose_hangul(uint32_t character) {
   return result;
 }
 
-// A sequence of steps that change single characters, which are combined into one table.
+// Combines a sequence of steps that change single characters into one table.
 class CharacterSteps {
  public:
   bool is_empty() const { return steps_.empty() && !isolates_chinese_; }

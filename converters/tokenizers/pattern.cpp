@@ -535,8 +535,8 @@ class Determinizer {
     return match | state_of(next);
   }
 
-  // Checks that every possessive repetition could as well be greedy, as which it is compiled: nothing that can follow
-  // it may begin with one of its characters.
+  // Checks that every possessive repetition is equivalent to a greedy one, because it is compiled as such: nothing that
+  // can follow it may begin with one of its characters.
   void check_possessives() {
     for (const Program::Possessive& possessive : program_.possessives) {
       std::vector<uint32_t> pending;

@@ -1,5 +1,5 @@
-// Implements the reader, with the formats that need little code: vocab.json and merges.txt with the files that name
-// added tokens, and vocab.txt.
+// Implements the reader and the formats that need little code: vocab.txt, and vocab.json and merges.txt with the files
+// of added tokens.
 #include "converters/tokenizers/reader.h"
 
 #include <algorithm>
@@ -121,7 +121,7 @@ TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary
   const std::string merge_text = read_text_file(merges, kLargestFile);
   with_path(merges, [&] { add_merge_lines(merge_text, &names); });
 
-  // Files that assign ids to new tokens come first, then files that refer to tokens by name.
+  // Files that assign ids to new tokens come before files that refer to tokens by name.
   const std::filesystem::path directory = vocabulary.parent_path();
   read_if_present(directory / "added_tokens.json", [&](const json& added) {
     for (const auto& [text, id] : added.items()) {

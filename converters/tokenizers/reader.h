@@ -1,6 +1,5 @@
-// Reads the tokenizer of a checkpoint directory: tokenizer.json, vocab.json and merges.txt (originally named
-// encoder.json and vocab.bpe) with the files that name special tokens, spiece.model (SentencePiece), or vocab.txt
-// (BertTokenizer).
+// Reads the tokenizer of a checkpoint directory: tokenizer.json; vocab.json and merges.txt (originally encoder.json and
+// vocab.bpe) with the files of special tokens; spiece.model (SentencePiece); or vocab.txt (BertTokenizer).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace sotto {
 
-// Reads the tokenizer of a directory. Returns nullopt if there is none. Throws std::runtime_error, which names the
-// file, if the tokenizer is damaged or the runtime cannot reproduce it.
+// Reads the tokenizer of a directory. Returns nullopt if there is none. Throws std::runtime_error and names the file if
+// the tokenizer is damaged or the runtime cannot reproduce it.
 std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
 
 // Reads the tokenizer of a checkpoint: from the GGUF file if that contains one, or else from the directory.

@@ -131,7 +131,7 @@ class Reader {
  private:
   bool is_byte_level() const { return type_ == TokenizerModel::kByteBpe; }
 
-  // Components that only concern the way back are not needed, because tokens have bytes (runtime/text/README.md).
+  // Components that only affect decoding are not needed, because tokens have bytes (runtime/text/README.md).
   void check_decoder(const json& decoder) const {
     if (decoder.is_null()) return;
     const std::string type = type_of(decoder);
