@@ -13,7 +13,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = ("sotto_kernels", "sotto_runtime", "sotto_capi")
 OPTIONS = ("SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
-# Definitions that depend on the target, with the preprocessor condition under which they are 1.
+# Definitions that depend on the target, and the preprocessor condition under which each is 1.
 TARGET_DEFINITIONS = {
     # GCC does not align the stack for vectors of 32 bytes on Windows (GCC bug 54412).
     "SOTTO_X86_64": "defined(__x86_64__) && (defined(__clang__) || !defined(_WIN32))",

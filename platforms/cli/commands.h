@@ -1,4 +1,5 @@
-// The commands of the program. Dispatch, help texts, completions and the manual page come from the table at the end.
+// The commands of the program. The table at the end is the source of dispatch, help texts, completions and the manual
+// page.
 #pragma once
 
 #include <functional>

@@ -36,7 +36,7 @@ class Option {
   using Set = std::function<void(const std::string& value)>;
   // Returns the reason why a value is invalid, or an empty string.
   using Check = std::function<std::string(const std::string& value)>;
-  // Returns the text that the program prints instead of its work.
+  // Returns the text that the program prints instead of doing its work.
   using Print = std::function<std::string(const std::string& value)>;
 
   // `spellings` is a list with commas. A spelling that begins with "!" negates a flag.
@@ -79,7 +79,7 @@ class Option {
   const std::vector<std::string>& given() const { return given_; }           // the values as given
   bool is_given() const { return count_ > 0; }
   bool rules_out(const Option& other) const;  // returns whether this option excludes or replaces the other one
-  // Throws a UsageError if the option was given without an option that it needs, or with one that it excludes.
+  // Throws a UsageError if the option was given without a required option, or with an excluded one.
   void check_combination(const Command& command) const;
 
  private:
@@ -118,7 +118,7 @@ class Option {
   std::string place_;  // of a default, or empty
 };
 
-// A command with its options. Commands form a tree whose root is the program; a command line names one leaf of it.
+// A command with its options. Commands form a tree. Its root is the program, and a command line names one leaf.
 class Command {
  public:
   Command(std::string path, std::string description, const Command* parent = nullptr);
@@ -188,7 +188,7 @@ Option& add_value(Command& command, std::string_view names, T& value, const std:
 Option& add_texts(Command& command, std::string_view names, std::vector<std::string>& texts,
                   const std::string& description, const char* metavar = "TEXT");
 
-// Returns the reason why a file name is invalid: it is empty.
+// Returns the reason if a file name is invalid because it is empty, or else an empty string.
 std::string check_file_name(const std::string& name);
 
 bool is_given(const Command& command, const std::string& option);
@@ -199,8 +199,8 @@ std::string first_given(const Command& command, const std::vector<std::string>& 
 // Throws a UsageError that names the option.
 [[noreturn]] void reject(const std::string& option, const std::string& why);
 
-// Throws a UsageError if `option` was given together with one of `others`. Use it for options that are contradictory
-// only because of the value of a third one; otherwise use Option::excludes().
+// Throws a UsageError if `option` was given together with one of `others`. Use it if the conflict depends on the value
+// of a third option; otherwise use Option::excludes().
 void reject_with(const Command& command, const std::string& option, const std::vector<std::string>& others,
                  const std::string& why = "");
 

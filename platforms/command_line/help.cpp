@@ -135,8 +135,8 @@ std::string bash_completions(const std::string& pattern, const Option& option) {
          "\" suffix=" + option.completed_suffix() + " ;;\n";
 }
 
-// Returns the cases of the bash script that select the completions of the word after $previous: those of the option
-// that $previous names, or else those of the argument.
+// Returns the cases of the bash script that select the completions of the word after $previous. They are the
+// completions of the option $previous, or else of the argument.
 std::string bash_value_cases(const Command& command) {
   std::string cases;
   std::string others;  // options whose values are not completed
@@ -206,7 +206,7 @@ std::string bash_script(const Command& program) {
          function_name(program) + ' ' + program.name() + '\n';
 }
 
-// Returns a script that a user may source, or that zsh finds in a directory of functions and runs at the first
+// Returns a script for zsh. A user may source it, or zsh finds it in a directory of functions and runs it at the first
 // completion.
 std::string zsh_script(const Command& program) {
   return "#compdef " + program.name() + "\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(program) +

@@ -1,5 +1,5 @@
-// Writes from the declared commands and options: help texts, errors that suggest a similar name, shell completion, and
-// the manual page.
+// Writes help texts, errors that suggest a similar name, shell completion, and the manual page. All of these come from
+// the declared commands and options.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ std::string version_text();
 // Adds --version, which prints `text`.
 void add_version(Command& program, const std::string& text);
 
-// Adds --version, and --man and --completion, which print the manual page and a completion script. The program sotto
-// has commands instead of the last two.
+// Adds --version, --man and --completion. --man prints the manual page, and --completion a completion script. The
+// program sotto has commands for these two.
 void add_documentation(Command& program);
 
 // Returns the help of a command, which lists each option under its one or two main names.
@@ -37,7 +37,7 @@ std::string main_names(const Option& option);
 // Returns a line for the footer of `command` with the spellings that the list of options omits.
 std::string other_spellings(const Command& command);
 
-// These return an error message for a name that `command` does not have, with the most similar name as a suggestion.
+// These return an error message for a name that `command` does not have. The message suggests the most similar name.
 std::string unknown_option(const Command& command, const std::string& name);
 std::string unknown_command(const Command& command, const std::string& name);
 

@@ -66,7 +66,7 @@ void Parser::add_default(const OptionDefault& given) {
   }
 }
 
-// Drops defaults that contradict an option of the command line, and then those that lack an option that they need.
+// Drops defaults that contradict an option of the command line, and then defaults without a required option.
 void Parser::drop_overridden_defaults() {
   const auto is_default = [](const auto& option) { return option->is_given() && !option->place_.empty(); };
   const auto drop = [](Option& option) {

@@ -1,4 +1,4 @@
-// Parses and validates a command line, which follows the GNU conventions: "--name VALUE", "--name=VALUE", "-n VALUE",
+// Parses and validates a command line. It follows the GNU conventions: "--name VALUE", "--name=VALUE", "-n VALUE",
 // "-nVALUE", several flags in one word, and "--" before arguments that begin with "-". Names may be written with "_"
 // instead of "-".
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace sotto::cli {
 
-// A value of an option that a file or a variable gives instead of the command line.
+// A value of an option from a file or a variable instead of the command line.
 struct OptionDefault {
   std::string option;               // for example "--temp"
   std::vector<std::string> values;  // "true" or "false" for a flag, or for an optional value that is absent
@@ -32,14 +32,13 @@ class Parser {
  public:
   Parser(Command& program, int argc, char** argv);
 
-  // Throws a UsageError. The defaults from `read_defaults`, which may be empty, are used for options that are not on
-  // the command line. They are not used if an option of the command line excludes them, or if an option that they need
-  // is missing.
+  // Throws a UsageError. Options that are not on the command line get their defaults from `read_defaults`, which may be
+  // null. A default is not used if an option of the command line excludes it, or if a required option is missing.
   void run(const ReadDefaults& read_defaults = nullptr);
 
   const Command& command() const { return *command_; }   // the command that was named last
   bool lacks_command() const { return lacks_command_; }  // true if the error is a missing command
-  // The text of --help, or of an option that prints() instead of letting the program work.
+  // The text of --help, or of an option that prints() instead of running the program.
   const std::optional<std::string>& output() const { return output_; }
 
  private:

@@ -1,5 +1,5 @@
-/* Exports of the WebAssembly module besides the functions of sotto.h: memory, and C callbacks that call imported
- * functions of JavaScript with the number of the object that set them. */
+/* Exports of the WebAssembly module in addition to the functions of sotto.h: memory, and C callbacks. A callback calls
+ * an imported function of JavaScript with the number of the object that set it. */
 #include <sotto.h>
 #include <stdint.h>
 

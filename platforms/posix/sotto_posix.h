@@ -27,9 +27,9 @@ typedef struct sotto_posix_mapping {
  * replace model files by rename, never in place. The path is UTF-8 on Windows. */
 int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* message, size_t message_size);
 
-/* Maps `size` bytes, or all if the size is 0, of an open file from `offset` on: a model inside another file, such as an
- * Android package, or a file that another process has opened. The descriptor may be closed afterwards. If the offset
- * is not a multiple of 64, the bytes are copied, and sotto_posix_release must not be used. */
+/* Maps `size` bytes of an open file from `offset` on, or the rest if the size is 0. Use it for a model inside another
+ * file, such as an Android package, or for a file that another process has opened. The descriptor may be closed
+ * afterwards. If the offset is not a multiple of 64, the bytes are copied, and sotto_posix_release must not be used. */
 int sotto_posix_map_descriptor(int file, uint64_t offset, uint64_t size, sotto_posix_mapping* mapping, char* message,
                                size_t message_size);
 

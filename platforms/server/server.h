@@ -21,8 +21,8 @@ struct ServerOptions {
   SlotParams slots;
 };
 
-// Answers requests until SIGINT or SIGTERM. The first signal lets the requests that have begun finish, the second one
-// ends their texts. Returns the exit code. Throws a Failure if the address is not available.
+// Answers requests until SIGINT or SIGTERM. After the first signal, requests that have begun are finished. The second
+// signal ends their texts. Returns the exit code. Throws a Failure if the address is not available.
 int run_server(const LoadedModel& model, ServerOptions options);
 
 }  // namespace sotto::cli

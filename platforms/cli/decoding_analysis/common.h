@@ -1,5 +1,5 @@
-// Helpers of the commands that look at decoding: their text, pictures, and options in the value of an option, as in
-// --with "--temp 0.8 --top-p 0.9".
+// Helpers of the commands that analyze decoding: their text, their pictures, and options inside the value of an option,
+// as in --with "--temp 0.8 --top-p 0.9".
 #pragma once
 
 #include <string>

@@ -79,8 +79,8 @@ struct StrategyResult {
   TokenList tokens;
   Status stop = Status::ok;
   double seconds = 0.0;  // after the prompt was evaluated
-  // Sums over the tokens: ln p under the model, the entropy of the model's distributions, and the Kullback-Leibler
-  // divergence from them of the distributions that the tokens were drawn from.
+  // Sums over the tokens: ln p under the model, the entropy of the model's distribution, and the Kullback-Leibler
+  // divergence of the distribution that the token was drawn from, from the model's.
   double log_probability = 0.0;
   double entropy = 0.0;
   double divergence = 0.0;

@@ -1,4 +1,4 @@
-// The data sets of `sotto eval`: lines of JSON, with messages that name the file and the line; and their results.
+// The data sets of `sotto eval` and their results. A data set has lines of JSON; messages name the file and the line.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct DataOptions {
 // Adds FILE and --json. `options` must outlive `command`.
 void add_data_options(Command& command, DataOptions& options);
 
-// Calls `evaluate` for each line, which is an object, and adds the member "id" of the line to the result. Returns the
+// Calls `evaluate` for each line, a JSON object, and adds the member "id" of the line to the result. Returns the
 // results. Throws a Failure that names the line, also if there is none.
 std::vector<Json> evaluate_lines(const DataOptions& options, const std::function<Json(const Json& line)>& evaluate);
 

@@ -1,4 +1,4 @@
-// A live view of the sequences of a search on a terminal, one line each, which is erased at the end.
+// A live view of the sequences of a search on a terminal, one line per sequence. It is erased at the end.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,15 @@ namespace sotto::cli {
 
 class BeamsView {
  public:
-  // The view is off if it is not wanted, or unless standard output and standard error are terminals that can move the
-  // cursor.
+  // The view is on if `is_wanted`, and if standard output and standard error are terminals that can move the cursor.
   BeamsView(const LoadedModel& model, const SearchParams& params, const Progress& progress, bool is_wanted);
   ~BeamsView();
   BeamsView(const BeamsView&) = delete;
   BeamsView& operator=(const BeamsView&) = delete;
 
   bool is_on() const { return is_on_; }
-  // Adds a token to the sequence that `parent` was in the step before. Shows the sequences when a step is complete, at
-  // most twenty times per second.
+  // Adds a token to the sequence that had the number `parent` in the previous step. Shows the sequences when a step is
+  // complete, at most twenty times per second.
   void add(uint32_t sequence, Token token, uint32_t parent);
   void erase();
 

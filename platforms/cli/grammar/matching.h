@@ -1,5 +1,5 @@
-// Compiles grammars with messages that show their source, runs matchers whose memory grows until it suffices, and tests
-// whole texts.
+// Compiles grammars, with messages that show their source. Runs matchers, with memory that grows until it suffices.
+// Tests whole texts.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,8 @@ class MatcherTooLarge : public Failure {
   using Failure::Failure;
 };
 
-// A matcher whose limits can grow to 64 times those that most grammars need.
+// A matcher with limits that can grow. Most grammars need no more than the first limits; the largest are 64 times as
+// high.
 class GrowingMatcher {
  public:
   // `vocabulary` may be null; both must outlive the matcher.

@@ -25,7 +25,7 @@ Option& add_isa_option(Command& command, ModelOptions& options);
 // Adds an option whose value is a size, such as 64MiB, 1.5G or 65536 bytes.
 Option& add_size(Command& command, const char* names, uint64_t& bytes, const std::string& help);
 
-// Adds --isa, and --no-mmap, which copies the weights, to commands that run the model.
+// Adds --isa and --no-mmap to a command that runs the model. --no-mmap copies the weights.
 void add_weight_options(Command& command, ModelOptions& options);
 
 // The next functions add the options for threads and context, and all other options of a session.

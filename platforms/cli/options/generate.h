@@ -85,13 +85,13 @@ void add_generate_options(Command& command, GenerateOptions& options);
 // Derives the parameters from the parsed options. Throws a UsageError for combinations that contradict each other.
 void validate_generate_options(const Command& command, GenerateOptions& options);
 
-// Changes options, which are not validated yet, by the parameters of a request. Throws a Failure.
+// Changes options by the parameters of a request, before the options are validated. Throws a Failure.
 void read_request_params(const Command& command, const Json& params, GenerateOptions& options);
 
 // Derives the numbers of new tokens from --max-length and --min-length. Throws a Failure.
 void limit_lengths(GenerateOptions& options, size_t prompt_size);
 
-// Converts values that need the model: texts that name tokens, and the memory for their lists.
+// Converts values that need the model: the texts of tokens, and the memory for their lists.
 void read_generate_texts(GenerateOptions& options, const LoadedModel& model);
 
 }  // namespace sotto::cli

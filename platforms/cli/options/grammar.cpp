@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kMebibyte = 1048576.0;
 
-// Returns the option that selects a language and takes the grammar, or a file that contains the grammar.
+// Returns the option that selects a language. Its value is the grammar or a file.
 const ValueOption& option_of(int32_t language) {
   return *std::find_if(std::begin(kGrammarLanguageOptions), std::end(kGrammarLanguageOptions),
                        [&](const ValueOption& row) { return row.value == language; });

@@ -292,8 +292,8 @@ void read_breakers(const SamplerOptions& options, SamplerParams& params) {
   }
 }
 
-// Applies the recommended values. The library cannot do this, because it does not know that an option was given whose
-// value is the default.
+// Applies the recommended values. The library cannot do this: it cannot tell an option with the default value from an
+// option that was not given.
 void read_model_defaults(SamplerOptions& options, const ModelInfo& info) {
   const SamplerParams fallback;
   SamplerParams& params = options.params;

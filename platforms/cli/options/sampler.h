@@ -67,8 +67,8 @@ uint32_t list_bytes(const SamplerParams& params);
 Json sampler_json(const SamplerParams& params);
 Json watermark_json(const WatermarkParams& params);
 
-// Sets the parameters in `object`, which may have any of their names. Throws a Failure that names the parameter for
-// invalid values, and for names that are unknown or do not affect the choice of a single token.
+// Sets the parameters in `object`, by any of their names. Throws a Failure that names the parameter if its value is
+// invalid, its name is unknown, or it does not affect the choice of a single token.
 void read_sampler_json(const Json& object, SamplerParams& params);
 
 }  // namespace sotto::cli

@@ -27,7 +27,7 @@ void add_stop_options(Command& command, StopOptions& options);
 // Derives the parameters from all options, after parsing. Throws usage errors.
 void validate_stop_options(StopOptions& options);
 
-// Converts texts that name tokens.
+// Converts the texts of tokens.
 void read_stop_texts(StopOptions& options, const LoadedModel& model);
 
 // Returns an upper bound for the memory of the lists of `params`.

@@ -1,4 +1,4 @@
-// Evaluates the tokens of sessions of one model together if they generate at the same time, each in its own thread.
+// Evaluates the tokens of several sessions of one model in one batch. Each session generates in its own thread.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,8 @@ class Batcher {
   std::condition_variable changed_;
   size_t text_count_ = 0;  // number of texts that are being generated
   bool is_running_ = false;
-  // Time that a batch waits for texts whose threads are busy, such as with writing: a quarter of the last batch's time.
+  // Time that a batch waits for sessions whose threads are busy, for example with output: a quarter of the last batch's
+  // time.
   std::chrono::steady_clock::duration patience_ = {};
   std::vector<Waiting*> waiting_;
 };

@@ -15,7 +15,7 @@ struct Outcome {
   double probability() const;
 };
 
-// The tokens that can be drawn, most likely first, and among equally likely ones the lowest id first.
+// The tokens that can be drawn, most likely first. Equally likely tokens are in the order of their ids.
 class Distribution {
  public:
   // Returns softmax(logits). NaN counts as -infinity.

@@ -71,7 +71,7 @@ class Json {
   // Returns the value of a member, or null if there is none.
   const Json* find(std::string_view name) const;
   bool contains(std::string_view name) const { return find(name) != nullptr; }
-  // Returns the value of a member, which is added with the value null if it is absent. A null Json becomes an object.
+  // Returns the value of a member. An absent member is added with the value null. A null Json becomes an object.
   Json& operator[](std::string_view name);
   void erase(std::string_view name);
   void add(std::string name, Json value);  // a new member
@@ -89,7 +89,7 @@ class Json {
 // Returns the double closest to the shortest decimal form of `value`: 0.8, not 0.800000011920929.
 double shortest(float value);
 
-// Returns that number, or the string "-inf", "inf" or "nan" for numbers that JSON does not have.
+// Returns that number. JSON has no infinities and no NaN: they become the strings "-inf", "inf" and "nan".
 Json number_json(float value);
 
 // Returns {"text": ...}. If `bytes` are not UTF-8, invalid bytes become U+FFFD, and the member "bytes_hex" holds all
@@ -121,7 +121,7 @@ const Json::List& to_list(const Json& value, const std::string& name);
 // Throws a Failure if an object has a member with another name.
 void reject_other_members(const Json& object, std::initializer_list<std::string_view> known);
 
-// The unparsed parts of an object or list, for values that must stay exactly as written: a Json would lose digits and
+// The unparsed parts of an object or list, for values that must stay exactly as written. A Json would lose digits and
 // repeated names. Values are parsed only as far as needed to find their ends. The functions throw a Failure "not JSON:
 // ...".
 struct JsonMember {
@@ -131,7 +131,7 @@ struct JsonMember {
 std::vector<JsonMember> members_of(std::string_view object);
 std::vector<std::string_view> elements_of(std::string_view list);
 
-// Returns the bytes of a string. An unpaired surrogate becomes three bytes that are not UTF-8, and bytes that are not
+// Returns the bytes of a string. An unpaired surrogate becomes three bytes that are not UTF-8. Other bytes that are not
 // UTF-8 are kept.
 std::string text_of(std::string_view string);
 

@@ -1,5 +1,5 @@
-// Reads lines that a person types. With the library libedit, lines can be edited and repeated with the cursor keys, and
-// Tab completes names; otherwise the terminal edits them.
+// Reads lines that a person types. With libedit, the cursor keys edit and repeat lines, and Tab completes names.
+// Otherwise the terminal edits lines.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The memory that a model and its session take, computed from their shape, so that no model has to be loaded. The sizes
-// of sessions and of packed weights come from sotto_memory.h.
+// Computes the memory of a model and its session from their shape, without loading the model. The sizes of sessions and
+// of packed weights come from sotto_memory.h.
 #pragma once
 
 #include <cstdint>

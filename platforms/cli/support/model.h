@@ -1,4 +1,4 @@
-// A model in a mapped file, and the tokenization of texts and ids, with errors that name their source.
+// A model in a mapped file, and the tokenization of texts and ids. Errors name their source.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct ModelOptions {
   bool copy_weights = false;  // copies the weights to huge pages
 };
 
-// Returns the memory of a model in addition to its file, which only has its structure read.
+// Returns the memory of a model in addition to its file. Reads only the structure of the file.
 size_t model_memory_size(const ModelOptions& options);
 
 class LoadedModel {
@@ -52,8 +52,8 @@ class LoadedModel {
 // Returns the text of a token in quotes, or its id if the model has no tokenizer.
 std::string shown_token(Token token, const LoadedModel& model);
 
-// Returns the JSON string that a text in double quotes stands for, and any other text unchanged: "\n", with the quotes,
-// is a line end. Throws a usage error that names `option`.
+// Parses a text in double quotes as a JSON string: "\n", with the quotes, is a line end. Returns any other text
+// unchanged. Throws a usage error that names `option`.
 std::string unquoted(const std::string& text, const char* option);
 
 // Parses token ids separated by spaces, commas and brackets. Returns nullopt for any other text.

@@ -1,4 +1,4 @@
-// The probability of a text under a model, also of one that is longer than the context.
+// The probability of a text under a model. The text may be longer than the context.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,9 @@ struct Scores {
 // Throws a Failure if the context has fewer.
 size_t window_stride(uint32_t stride, const Session& session);
 
-// Calls `evaluate(begin, done, end)` for each window of a text of `count` tokens: it begins with an empty session at
-// token `begin`, its tokens before `done` were in the window before, and it ends before token `end`. If the stride is
-// the whole context, windows do not overlap.
+// Calls `evaluate(begin, done, end)` for each window of a text of `count` tokens. The window begins with an empty
+// session at token `begin` and ends before token `end`; its tokens before `done` were in the previous window. If the
+// stride is the whole context, windows do not overlap.
 template <typename Evaluate>
 void for_each_window(size_t count, size_t stride, Session& session, const Evaluate& evaluate) {
   const size_t context = session.info().context_tokens;
@@ -48,8 +48,8 @@ Scores score_tokens(const TokenList& tokens, size_t first, size_t stride, const 
 // Scores an answer after its prompt. Throws a Failure if one of them is empty, or if both do not fit the context.
 Scores score_answer(const std::string& prompt, const std::string& answer, const LoadedModel& model, Session& session);
 
-// Returns what a reward model gives to a text, which `name` names in messages: the last logits after all of it
-// (reward_count of sotto_model_info).
+// Returns the rewards of a text from a reward model: the last logits after the text (reward_count of sotto_model_info).
+// `name` names the text in messages.
 std::vector<float> rewards_of(const TokenList& tokens, const std::string& name, const LoadedModel& model,
                               Session& session);
 

@@ -41,7 +41,7 @@ struct Utf8Character {
 };
 Utf8Character first_character(std::string_view bytes);
 
-// Returns the number of columns that a character, which is UTF-8, takes on a terminal.
+// Returns the number of columns that a UTF-8 character takes on a terminal.
 size_t columns_of(std::string_view character);
 
 bool is_utf8(std::string_view bytes);
@@ -59,7 +59,7 @@ std::string in_quotes(std::string_view bytes);
 // terminal. `text` is UTF-8.
 std::string for_terminal(std::string_view text);
 
-// Replaces \n, \r, \t, \\, \', \" and \xNN by what they name. Other backslashes stay.
+// Replaces the escapes \n, \r, \t, \\, \', \" and \xNN by their characters and bytes. Other backslashes stay.
 std::string unescaped(std::string_view text);
 
 std::string hexadecimal(std::string_view bytes);

@@ -6,7 +6,7 @@
 
 namespace sotto::cli {
 
-// Scales a vector to length 1. A vector of zeros stays.
+// Scales a vector to length 1. A vector of zeros is unchanged.
 inline void normalize(std::vector<float>& vector) {
   double sum = 0.0;
   for (const float value : vector) sum += static_cast<double>(value) * static_cast<double>(value);

@@ -55,7 +55,7 @@ TokenList tokens_with(const LoadedModel& model, uint32_t flags) {
   return tokens;
 }
 
-// Returns the sampling parameters that the file recommends, where they differ from the sampler's defaults.
+// Returns the sampling parameters that the file recommends, without those that equal the sampler's defaults.
 Json recommended_sampling(const ModelInfo& info) {
   const SamplerParams params;
   Json object = Json::object();

@@ -22,7 +22,7 @@ int32_t llama_token_to_piece(const llama_vocab* vocab, llama_token token, char* 
 
 namespace {
 
-// Returns the tokens that the sampler allows, among all and one that the vocabulary does not have.
+// Returns the tokens that the sampler allows. The candidates are all tokens, and one outside the vocabulary.
 std::vector<llama_token> allowed(llama_sampler* sampler) {
   std::vector<llama_token_data> data;
   for (llama_token token = 0; token < 12; ++token) data.push_back({token, 1, 0});

@@ -1,6 +1,7 @@
-//! Links libsotto: the one in the directory SOTTO_LIB_DIR; with the feature `system` the installed one, which pkg-config
-//! finds; with the feature `vendored` one that is compiled from the sources in the crate's package, or in a checkout by
-//! CMake from its tree. SOTTO_STATIC=1 links libsotto.a from SOTTO_LIB_DIR or pkg-config.
+//! Links libsotto. It is the library in the directory SOTTO_LIB_DIR if that is set. With the feature `system`, it is
+//! the installed library, which pkg-config finds. With the feature `vendored`, it is compiled from the sources in the
+//! crate's package, or in a checkout by CMake from the tree. SOTTO_STATIC=1 links libsotto.a from SOTTO_LIB_DIR or
+//! pkg-config.
 
 use std::env;
 use std::path::{Path, PathBuf};

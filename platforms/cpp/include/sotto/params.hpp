@@ -80,7 +80,7 @@ struct Sequence {
 
 namespace detail {
 
-// The functions that change logits, and the place for the exception that one throws.
+// The functions that change logits, and the guard that stores an exception of one of them.
 struct LogitsCalls {
   std::function<void(View<float>)> callback;
   std::function<void(Tokens, uint32_t, View<float>)> processor;

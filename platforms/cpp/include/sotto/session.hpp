@@ -307,8 +307,8 @@ class Session {
     sotto_session_set_limit(c_session(), max_tokens.value_or(SIZE_MAX));
   }
 
-  // Evaluates a prompt and returns a range of the pieces that follow it, at most `max_tokens` if that is given. An
-  // empty prompt continues the text.
+  // Evaluates a prompt and returns a range of the pieces after it. `max_tokens` limits the number of tokens. An empty
+  // prompt continues the text.
   Stream stream(std::string_view prompt, std::optional<size_t> max_tokens = std::nullopt);
   Stream stream(Tokens prompt, std::optional<size_t> max_tokens = std::nullopt);
 

@@ -35,7 +35,7 @@ public struct SottoError: Error, CustomStringConvertible, Sendable {
 /// Thrown by a call of a closed object.
 public struct ClosedError: Error, Sendable {}
 
-/// Thrown by a call of an object that is inside another call or that a session uses.
+/// Thrown by a call of an object that is busy: it is inside another call, or a session uses it.
 public struct BusyError: Error, Sendable {}
 
 func newError() -> sotto_error {

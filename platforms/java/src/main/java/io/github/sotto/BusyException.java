@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** Thrown by a call of an object that is inside another call or that a session uses. */
+/** Thrown by a call of an object that is busy: it is inside another call, or a session uses it. */
 public class BusyException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 

@@ -24,7 +24,8 @@ final class Native {
         }
     }
 
-    /** Loads the file that the property names, the one in the jar, which is copied to a file, or the installed one. */
+    /** Loads the library: the file that the property names, or else a copy of the one in the jar, or else the installed
+     * one. */
     private static void load() throws IOException {
         String path = System.getProperty("sotto.library");
         if (path != null) {
