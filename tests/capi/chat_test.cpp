@@ -1,5 +1,5 @@
-// Tests that conversations are streams that a program could have made by hand, within the context and in constant
-// memory, and that they continue after undo, save and restore with the same bits.
+// Tests that a conversation equals a stream made by hand, stays within the context, and uses constant memory. Tests
+// also that it continues with the same bits after undo, save and restore.
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Checks calls that must fail with a message that names what is wrong.
+// Checks calls that must fail with a message that names the fault.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Every function that takes a session, apart from those that may always be called, with arguments that a fresh session
-// accepts.
+// All functions that take a session, with arguments that a fresh session accepts. Functions that may always be called
+// are left out.
 #pragma once
 
 #include <functional>

@@ -39,7 +39,7 @@ class Program {
 // Runs `sotto ARGUMENTS`.
 Result run_sotto(const std::vector<std::string>& arguments, const std::string& input = "");
 
-// Runs `sotto COMMAND -m DEMO_MODEL ARGUMENTS`, with --seed 0 for commands that sample, unless a seed is given.
+// Runs `sotto COMMAND -m DEMO_MODEL ARGUMENTS`. Adds --seed 0 to commands that sample, unless a seed is given.
 Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments,
                    const std::string& input = "");
 

@@ -1,5 +1,5 @@
-// Returns the amount of work of a test, which is less if SOTTO_TEST_EMULATED is set, as in the presets of emulated
-// CPUs, because an emulator takes thirty times as long. The tested properties stay the same.
+// Returns the amount of work of a test. It is less if SOTTO_TEST_EMULATED is set, as the presets of emulated CPUs do:
+// an emulator takes thirty times as long. The tested properties stay the same.
 #pragma once
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// Fuzzes the whole C interface with any sequence of calls: two sessions, which can guide, draft for and be copied to
-// each other, a matcher, a sampler, and callbacks that call again. Each input runs twice, in memory with other contents
-// and with another number of threads. All statuses, tokens, texts, masks and probabilities must be equal, and no access
-// may leave the memory.
+// Fuzzes the whole C interface with any sequence of calls. The objects are two sessions, a matcher, a sampler, and
+// callbacks that call functions again. The sessions can guide each other, draft for each other, and be copied to each
+// other. Each input runs twice, in memory with other contents and with another number of threads. All statuses, tokens,
+// texts, masks and probabilities must be equal, and no access may leave the memory.
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
-// Helpers of the fuzz targets for grammars: memory that ends at the end of its block, a vocabulary, and a walk through
-// a compiled grammar that checks its invariants.
+// Helpers of the fuzz targets for grammars: memory at the end of its block, a vocabulary, and a walk through a compiled
+// grammar. The walk checks the invariants of the grammar.
 #pragma once
 
 #include <cstddef>
@@ -78,8 +78,8 @@ MatcherParams small_limits(FuzzBytes& bytes);
 Matcher* open_matcher(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
                       FuzzMemory& memory);
 
-// Appends tokens that masks allow. Checks that exactly the tokens of the mask are accepted, that some token is always
-// allowed, and that a failure leaves the sequence unchanged.
+// Appends tokens that masks allow. Checks three properties: exactly the tokens of the mask are accepted, some token is
+// always allowed, and a failure leaves the sequence unchanged.
 class GrammarWalk {
  public:
   GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes);

@@ -1,4 +1,4 @@
-// A file that a fuzz target fills with each of its inputs, and that is removed at exit.
+// A file for the inputs of a fuzz target, one after the other. It is removed at exit.
 #pragma once
 
 #include <unistd.h>

@@ -6,8 +6,8 @@
 // Without --threads and --batch it runs with 1 and 2 threads and with batches of 1, 7 and 64, whose results must agree.
 // FILE contains lines that the program has printed: the name (the last component of HF_DIR), the XXH64 of
 // model.safetensors, and the hash of the logits. If the weights of a model differ from those in FILE, only its own runs
-// are compared. --int4 uses 4-bit weights. Exit code 77 means that this CPU or this build lacks the instruction set, or
-// that HF_DIR does not exist.
+// are compared. --int4 uses 4-bit weights. Exit code 77: this CPU or this build lacks the instruction set, or HF_DIR
+// does not exist.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

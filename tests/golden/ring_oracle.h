@@ -15,8 +15,8 @@ struct LinearWeights;
 struct NormView;
 class ModelView;
 
-// A model file opened for the oracle. The runtime's types are incomplete here, because a test of the public interface
-// includes sotto.hpp, which defines another Error.
+// A model file opened for the oracle. The runtime's types are incomplete here: a test of the public interface includes
+// sotto.hpp, and that header defines another Error.
 class OracleModel {
  public:
   explicit OracleModel(const std::vector<uint8_t>& file);

@@ -23,8 +23,8 @@ namespace {
 
 Isa isa_under_test = Isa::kAuto;
 
-// Returns the kernels of the instruction set, and others of the same packed layout that this CPU can run: those with
-// AVX-VNNI, or on ARM those of kernels/arm in a build that uses XNNPACK's.
+// Returns the kernels of the instruction set, and other kernels of the same packed layout that this CPU can run. The
+// others use AVX-VNNI, or on ARM they are those of kernels/arm in a build with XNNPACK's kernels.
 std::vector<LinearKernels> kernels_under_test() {
   std::vector<LinearKernels> all = {linear_kernels(isa_under_test)};
   [[maybe_unused]] const auto add = [&all](const Int8Kernels& int8) { all.push_back({&int8, all[0].int4}); };

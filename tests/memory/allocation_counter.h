@@ -13,7 +13,7 @@ namespace sotto {
 void begin_counting();
 uint64_t end_counting();
 
-// Checks that a call, which returns a status, succeeds without an allocation.
+// Checks that a call that returns a status succeeds without an allocation.
 template <typename Call>
 void expect_no_allocation(const std::string& name, Call&& call) {
   begin_counting();

@@ -16,8 +16,8 @@ double median(std::vector<double> samples);
 
 Summary summarize(const std::vector<double>& samples);
 
-// Returns the fraction of its limit that a figure reaches: the median over rounds of sample / limit if higher is
-// better, and of limit / sample otherwise. Entry i of both lists comes from round i, so a slower machine affects both.
+// Returns how much of its limit a figure reaches: the median over rounds of sample / limit if higher is better, or else
+// of limit / sample. Entry i of both lists comes from round i, so a slower machine affects both.
 double share_of_limit(const std::vector<double>& samples, const std::vector<double>& limits, bool higher_is_better);
 
 }  // namespace sotto::bench

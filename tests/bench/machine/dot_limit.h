@@ -1,4 +1,4 @@
-// Measures how many int8 multiply-adds per second this machine can do, which is the limit of prefill.
+// Measures the int8 multiply-adds per second of this machine: the limit of prefill.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace sotto::bench {
 
-// A loop that works only on registers and uses the int8 multiply-add instructions with the highest throughput of an
-// instruction set.
+// A loop on registers alone, with the int8 multiply-add instructions of an instruction set that have the highest
+// throughput.
 struct DotLoop {
   void (*run)(size_t iterations);
   uint64_t macs_per_iteration;
@@ -19,8 +19,8 @@ struct DotLoop {
 // that defines it.
 DotLoop dot_loop(sotto_isa isa);
 
-// Returns the loop over tiles; its `run` is null if `isa` has no tiles. The process must have permission to use them,
-// which it has after it has opened a model with `isa`.
+// Returns the loop over tiles; its `run` is null if `isa` has no tiles. The process needs permission to use tiles; it
+// has the permission after it has opened a model with `isa`.
 DotLoop tile_loop(sotto_isa isa);
 
 // Returns the loop in scalar code, for SOTTO_ISA_REFERENCE and architectures without kernels.

@@ -12,7 +12,7 @@ namespace sotto::bench {
 
 nlohmann::ordered_json describe_machine(Pages pages);
 
-// Returns the number of bytes of this build's shared library that a process loads, which excludes symbols and debug
+// Returns the number of bytes of this build's shared library that a process loads, without symbols and debug
 // information. Returns nullopt if the library is not next to this program.
 std::optional<uint64_t> library_size();
 

@@ -1,4 +1,5 @@
-// Measures how fast this machine can read memory, which is the limit of decoding: each token reads every weight once.
+// Measures the speed at which this machine reads memory: the limit of decoding, because each token reads every weight
+// once.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,8 @@
 
 namespace sotto::bench {
 
-// A block of memory that one or several threads read repeatedly, each its own part, with plain loads. The fastest of a
-// few access patterns counts.
+// A block of memory that one or several threads read repeatedly, with plain loads. Each thread reads its own part. The
+// fastest of a few access patterns counts.
 class ReadLimit {
  public:
   // `size` should be the number of bytes that the compared figures read, so that caches have the same effect.

@@ -11,7 +11,7 @@
 namespace sotto::bench {
 
 // Runs this program with `arguments` and returns its output, a JSON object. Adds "started_ns" to it: the time just
-// before the start. The first argument, which the help does not list, selects the measurement. Throws the message of a
+// before the start. The first argument selects the measurement; the help does not list it. Throws the message of a
 // child that fails.
 nlohmann::json run_child(const std::vector<std::string>& arguments);
 

@@ -10,8 +10,8 @@ namespace sotto::bench {
 
 inline constexpr char kFreshProcess[] = "fresh-process";
 
-// Adds the time to the first token, the time until the model is ready, and the peak resident memory of new processes,
-// which load the file as the program sotto does: mapped, with packed weights used in place and everything else on huge
+// Adds the time to the first token, the time until the model is ready, and the peak resident memory of new processes.
+// These load the file as the program sotto does: mapped, with packed weights used in place and everything else on huge
 // pages.
 void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 

@@ -1,5 +1,5 @@
 // Measures speculative decoding: sessions with and without drafts, interleaved, over the same text. There are two
-// groups of texts: four kinds of text that people generate, and two that show the best and the worst case.
+// groups of texts: four kinds of text that people generate, and the best and the worst case.
 #include <algorithm>
 #include <memory>
 #include <string_view>

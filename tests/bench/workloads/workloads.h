@@ -63,7 +63,7 @@ void add_peers(const std::string& directory, const WorkloadOptions& options, Pla
 // Measures the speed relative to `other`, which processes the same tokens and has the same number of positions.
 void add_against(const LoadedModel& model, const LoadedModel& other, const WorkloadOptions& options, Plan* plan);
 
-// Also measures drafts of `draft_model`, which must outlive the plan, unless it is null.
+// Also measures drafts of `draft_model` unless it is null. It must outlive the plan.
 void add_speculation(const LoadedModel& model, const LoadedModel* draft_model, uint32_t thread_count, Plan* plan);
 
 }  // namespace sotto::bench

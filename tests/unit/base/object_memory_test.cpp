@@ -1,4 +1,4 @@
-// Tests that objects in the caller's memory need exactly the size that was measured, and that failures write nothing.
+// Tests that objects in the caller's memory need exactly the measured size, and that failures write nothing.
 #include "runtime/base/object_memory.h"
 
 #include <gtest/gtest.h>

@@ -166,8 +166,8 @@ TEST(CalibrationTest, CalibratedLayersKeepTheFunctionOfTheModel) {
   }
 }
 
-// A synthetic model whose norms produce two channels 64 times as large, which the layers that read them undo. Both are
-// exact, so the model computes the same bits.
+// A synthetic model with two outlier channels: its norms produce them 64 times as large, and the layers that read them
+// undo this. Both are exact, so the model computes the same bits.
 class OutlyingCheckpoint final : public Checkpoint {
  public:
   explicit OutlyingCheckpoint(const SyntheticCheckpoint& plain) : Checkpoint(plain.info()), plain_(plain) {}

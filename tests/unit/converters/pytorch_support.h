@@ -42,12 +42,14 @@ std::string zip_bytes(const std::vector<ZipFile>& files);
 // Returns an archive with a pickle and the bytes of storages "0", "1" and so on.
 std::string pytorch_zip_bytes(const std::string& pickle, const std::vector<std::string>& storages);
 
-// Return a file with a dict of tensors: the whole object, or the member "model" of one with these `others`.
+// Return a file with a dict of tensors. The dict is the whole object, or the member "model" of an object with the
+// members `others`.
 using PickleItems = std::vector<std::pair<std::string, std::string>>;
 std::string pytorch_bytes(const RawTensors& tensors, const PickleItems& others = {});
 std::string legacy_pytorch_bytes(const RawTensors& tensors);
 
-// Swaps the axes of the linear weights, which transformers keeps as (inputs, outputs), and others the other way round.
+// Swaps the axes of the linear weights. Transformers stores them as (inputs, outputs), other formats as (outputs,
+// inputs).
 void transpose_linears(RawTensors& tensors);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// Tests texts that are complete within a number of tokens (finish_within): compares masks with a search over all texts,
+// Tests finish_within, which completes texts within a number of tokens. Compares masks with a search over all texts,
 // and checks that there are no dead ends.
 #include <gtest/gtest.h>
 

@@ -185,7 +185,7 @@ TEST(OrderOfMembers, IsThatOfFirstAppearance) {
   }
 }
 
-// A bound of one parameter: texts that it allows, and texts that it rejects although the schema allows them.
+// A bound of one parameter: texts within the bound, and texts beyond it that the schema itself allows.
 struct Bound {
   const char* schema;
   std::vector<std::string> allowed;

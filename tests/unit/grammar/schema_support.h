@@ -28,7 +28,7 @@ class BuiltGrammar {
   bool valid() const { return status_ == Status::kOk; }
   Status status() const { return status_; }
   const std::string& message() const { return message_; }
-  // A schema that no value satisfies has no grammar, which is not an error.
+  // A schema that no value satisfies has no grammar. This is not an error.
   bool empty() const { return empty_; }
   size_t size() const { return image_.size() * 8; }
 

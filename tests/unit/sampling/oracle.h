@@ -1,5 +1,5 @@
-// A second implementation of the chain: long double, full sorts, no shared code. The oracle accepts either result for a
-// token so close to a border that rounding decides.
+// A second implementation of the chain: long double, full sorts, no shared code. If a token is so close to a border
+// that rounding decides, the oracle accepts either result.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ Set penalize(Set set, const std::vector<int32_t>& history, size_t window, float 
 // -infinity.
 std::vector<long double> probabilities(const Set& set, float temperature = 1);
 
-// Returns places in `set`, sorted by (descending logit, ascending id).
+// Returns indices into `set`, sorted by (descending logit, ascending id).
 std::vector<size_t> sorted(const Set& set);
 
 // Returns whether `kept` (ascending ids) may be the result of the truncation of `set`.

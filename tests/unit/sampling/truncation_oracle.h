@@ -1,5 +1,5 @@
 // A second implementation of the truncations: long double, full sorts, no shared code. Each returns the tokens that
-// must stay, and those that may stay because the rounding of single precision decides.
+// must stay, and the tokens that may stay because single-precision rounding decides.
 #pragma once
 
 #include <cstddef>

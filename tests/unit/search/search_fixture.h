@@ -39,7 +39,7 @@ class FunctionModel {
 
   SequenceModel view() { return {this, static_cast<bool>(similarity_)}; }
 
-  // The following members are those that SequenceModel calls.
+  // SequenceModel calls the following members.
   Status begin(const Cancellation&, uint32_t* capacity) {
     live_.clear();
     rows_ = {logits_({})};
@@ -85,7 +85,7 @@ inline FunctionModel::Logits scrambled(size_t vocabulary, uint64_t seed, float s
   return [=](const Tokens& tokens) { return scrambled_logits(tokens, vocabulary, seed, spread); };
 }
 
-// A deterministic automaton over tokens, with the states that follow and where the text may end.
+// A deterministic automaton over tokens: its transitions, and the states in which the text may end.
 class ToyGrammar : public AnyToken {
  public:
   static constexpr int kDead = -1;

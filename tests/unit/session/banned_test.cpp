@@ -1,5 +1,5 @@
-// Tests that banned strings never occur, in combination with all other features, and that they change nothing if they
-// would not have occurred anyway.
+// Tests that banned strings never occur, in combination with all other features. Tests also that they change nothing if
+// they would not have occurred.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {

@@ -1,5 +1,5 @@
-// Compares sessions that advance in one batch with sessions that advance alone, bit for bit: everything that a piece
-// reports, the logits, and the saved states, which contain the KV ring.
+// Compares sessions that advance in one batch with sessions that advance alone, bit for bit: all fields of the pieces,
+// the logits, and the saved states with the KV ring.
 #include "runtime/session/session_batch.h"
 
 #include "kernels/thread_pool.h"

@@ -1,4 +1,4 @@
-// Tests that a call that is cancelled at any point leaves a session that continues as if it had not been cancelled.
+// Cancels calls at every point, and tests that the session then continues as if nothing had been cancelled.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {

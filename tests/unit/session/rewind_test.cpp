@@ -1,5 +1,5 @@
-// Tests that streams that are cut at random places continue as if nothing had happened, for every selection and every
-// kind of overflow.
+// Rewinds streams to random lengths and tests that they continue as if nothing had happened, for every selection and
+// every kind of overflow.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {

@@ -55,7 +55,7 @@ struct UnrulyDrafts {
                       int32_t* drafts, size_t capacity);
 };
 
-// A session that speculates with `sources`, and the objects that they need.
+// A session that speculates with `sources`, and the objects that the sources need.
 class SpeculatingSession {
  public:
   SpeculatingSession(const Model& model, uint32_t sources, const std::function<void(SessionParams&)>& adjust = {});

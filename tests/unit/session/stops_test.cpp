@@ -53,8 +53,8 @@ TEST(StopStrings, EndTheUnstoppedText) {
   EXPECT_GT(stops, 50u);
 }
 
-// A conversation whose answers end with stop strings continues with the same bits as one whose stream was prefilled
-// with the text as shown, also after the session has been saved and restored, and with banned strings and drafts.
+// A conversation whose answers end with stop strings continues with the same bits as one that was prefilled with the
+// emitted text. This also holds after a save and a restore, and with banned strings and drafts.
 TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
   const std::vector<std::string> stop_strings = {"ab", "\xC3\xA9", "cb"}, banned_strings = {"bb"};
   size_t stops = 0, spelled = 0;
@@ -103,8 +103,8 @@ TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
   EXPECT_GT(spelled, 5u);
 }
 
-// A search whose first sequence draws what the session would draw must leave the tokens that the stream of the session
-// has after the stop string, wherever the string begins.
+// The first sequence of a search draws the tokens that the session would draw. After a stop string, both must keep the
+// same tokens, wherever the string begins.
 TEST(StopStrings, SequencesOfASearchEndWhereTheTextEnds) {
   struct Mode {
     SearchMode mode;

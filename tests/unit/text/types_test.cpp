@@ -1,5 +1,5 @@
-// Tests every type of tokenizer against ids that tests/tools/compare_tokenizers.py --goldens has made with the Python
-// package `tokenizers`, and the properties that all types share.
+// Tests every type of tokenizer against ids from the Python package `tokenizers` (tests/tools/compare_tokenizers.py
+// --goldens). Tests also the properties that all types share.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
