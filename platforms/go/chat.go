@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Text returns the text of a format with a name.
+// Text returns the text of a predefined format.
 func (f ChatFormat) Text() string {
 	return C.GoString(C.sotto_chat_format_text(C.sotto_chat_format(f)))
 }
 
-// Chat is a conversation over a session, whose sampler and grammar apply to its replies. It is freed when it is no
-// longer reachable.
+// Chat is a conversation over a session. The session's sampler and grammar apply to the replies. It is freed when it is
+// no longer reachable.
 type Chat struct {
 	session *Session
 	handle  *C.sotto_chat
 	memory  block
 }
 
-// NewChat begins a conversation. The format is the text of one with a name or of the caller; nil parameters select the
-// defaults.
+// NewChat begins a conversation. The format is the text of a predefined one, or a text of the caller. nil parameters
+// select the defaults.
 func (s *Session) NewChat(format string, params *ChatParams) (*Chat, error) {
 	params = orDefaults(params, DefaultChatParams)
 	chat := &Chat{session: s}
@@ -61,7 +61,7 @@ func (c *Chat) call(f func(details *C.sotto_error) C.sotto_status) (Status, erro
 	})
 }
 
-// SetStops sets the stops of the session, and the string that ends a reply in addition.
+// SetStops sets the stops of the session, and adds the string that ends a reply.
 func (c *Chat) SetStops(params *StopParams) error {
 	params = orDefaults(params, DefaultStopParams)
 	var a arena

@@ -2,8 +2,8 @@ package sotto
 
 import "sync"
 
-// resource counts the users of a library object, which are calls and dependent objects. The object is freed when it has
-// been closed and has no users left.
+// resource counts the users of a library object: calls and dependent objects. The object is freed when it has been
+// closed and has no users left.
 type resource struct {
 	mu        sync.Mutex
 	users     int // one until it is closed, and one per call and per dependent object

@@ -68,7 +68,7 @@ func (s *sessionCore) free() {
 	s.model.release()
 }
 
-// Close stops a running call, after which the session is freed.
+// Close stops a running call and then frees the session.
 func (s *Session) Close() {
 	runtime.SetFinalizer(s, nil)
 	s.core.close()
@@ -334,7 +334,7 @@ func (s *Session) Restore(state []byte) error {
 	return err
 }
 
-// SpeculationInfo returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+// SpeculationInfo returns the statistics of speculative decoding. A reset of the timings sets them to zero.
 func (s *Session) SpeculationInfo() (SpeculationInfo, error) {
 	info := C.sotto_speculation_info{struct_size: C.sizeof_sotto_speculation_info}
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {

@@ -111,7 +111,7 @@ func (s *Session) Save() (state []byte, err error) {
 	return state, err
 }
 
-// ForkInto makes other, which must have the same model and parameters, a copy of this stream.
+// ForkInto makes other a copy of this stream. Both must have the same model and parameters.
 func (s *Session) ForkInto(other *Session) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		status := C.sotto_status(C.SOTTO_OK)

@@ -54,8 +54,8 @@ type Step struct {
 	Err   error
 }
 
-// NextOf generates one token in each of several sessions of the same model, in one batch, which takes less time than
-// one after the other. The results are the same. It panics if a callback has panicked.
+// NextOf generates one token in each of several sessions of the same model, in one batch. This is faster than one
+// session after the other, and gives the same results. It panics if a callback has panicked.
 func NextOf(sessions []*Session) ([]Step, error) {
 	if len(sessions) == 0 {
 		return nil, nil
@@ -110,9 +110,8 @@ func (s *Session) SetLimit(maxTokens int) error {
 	return err
 }
 
-// Pieces evaluates a prompt and yields the pieces that follow it, until a stop or after maxTokens. If it fails or ctx
-// is cancelled, it yields the error last. Info returns the reason why the text ended. An empty prompt continues
-// the text.
+// Pieces evaluates a prompt and yields the pieces after it, until a stop or until maxTokens. If it fails or ctx is
+// cancelled, it yields the error last. Info returns the reason why the text ended. An empty prompt continues the text.
 func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		if err := s.run(ctx, prompt, maxTokens, func(piece Piece) bool { return yield(piece, nil) }); err != nil {

@@ -3,8 +3,8 @@ import { ChatFormat, Status } from "./generated/enums.js";
 import { limitOf, readPiece } from "./session.js";
 
 /**
- * A conversation over a session, whose sampler and grammar apply to its replies. The format is one with a name
- * (ChatFormat), or the text of one.
+ * A conversation over a session. The session's sampler and grammar apply to the replies. The format is a predefined one
+ * (ChatFormat), or the text of a format.
  */
 export class Chat {
   constructor(session, format = ChatFormat.PLAIN, params = {}) {
@@ -27,7 +27,7 @@ export class Chat {
     this.handle = made.handle;
   }
 
-  /** Sets the stops of the session, and the string that ends a reply in addition. */
+  /** Sets the stops of the session, and adds the string that ends a reply. */
   setStops(params = {}) {
     this.#attempt((scratch, error) =>
       this.instance.exports.sotto_chat_set_stops(this.handle, fill(scratch, "StopParams", params), error));

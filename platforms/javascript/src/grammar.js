@@ -58,7 +58,7 @@ export class Grammar {
     return Grammar.compile(model, "", { ...params, language: GrammarLanguage.JSON });
   }
 
-  /** Loads an image that `save` returned, which may come from an untrusted source. */
+  /** Loads an image that `save` returned. It may come from an untrusted source. */
   static load(model, image) {
     if (!(image instanceof Uint8Array)) throw new TypeError(`the image is ${describe(image)}; it must be a Uint8Array`);
     const memory = model.instance.allocate(image.length);

@@ -44,11 +44,11 @@ export interface Piece {
   /** The most likely tokens, if the sampler's alternativeCount is set. */
   readonly alternatives: readonly { readonly token: number; readonly logProbability: number }[];
   readonly elapsedNs: number;
-  /** Entropy of the model's distribution in nats; NaN unless statistics is set, as the two other numbers. */
+  /** Entropy of the model's distribution in nats. This and the two other numbers are NaN unless statistics is set. */
   readonly entropy: number;
   /** exp(entropy): the number of equally likely tokens with the same entropy. */
   readonly effectiveVocabulary: number;
-  /** Number of tokens that could be drawn after the sampler's stages; 0 unless statistics is set. */
+  /** Number of tokens left to draw from after the sampler's stages; 0 unless statistics is set. */
   readonly keptCount: number;
   /** Repetitiveness of the newest tokens, from 0 to 1. */
   readonly repetitiveness: number;
@@ -143,7 +143,7 @@ export class Session {
   resetTimings(): void;
   /** Restores a saved stream. The state is validated, so it may come from an untrusted source. */
   restore(state: Uint8Array): void;
-  /** Returns the statistics of speculative decoding, which a reset of the timings sets to zero. */
+  /** Returns the statistics of speculative decoding. A reset of the timings sets them to zero. */
   readonly speculationInfo: SpeculationInfo;
 
   // End of the generated methods.
@@ -178,7 +178,7 @@ export class Grammar {
   static choices(model: Model, choices: readonly string[], params?: GrammarParams): Grammar;
   /** Compiles the grammar of any JSON value. */
   static json(model: Model, params?: GrammarParams): Grammar;
-  /** Loads an image that `save` returned, which may come from an untrusted source. */
+  /** Loads an image that `save` returned. It may come from an untrusted source. */
   static load(model: Model, image: Uint8Array): Grammar;
   readonly size: number;
   /** Returns the grammar as an image with the same bytes on every platform. */
@@ -187,12 +187,12 @@ export class Grammar {
   close(): void;
 }
 
-/** A conversation over a session, whose sampler and grammar apply to its replies. */
+/** A conversation over a session. The session's sampler and grammar apply to the replies. */
 export class Chat {
-  /** The format is one with a name, or the text of one. */
+  /** The format is predefined, or the text of a format. */
   constructor(session: Session, format?: ChatFormat | string, params?: ChatParams);
   readonly session: Session;
-  /** Sets the stops of the session, and the string that ends a reply in addition. */
+  /** Sets the stops of the session, and adds the string that ends a reply. */
   setStops(params?: StopParams): void;
   // Methods of sotto_chat, written by capi/generate from capi/params.
 

@@ -189,8 +189,8 @@ export class Session {
   }
 
   /**
-   * Evaluates a prompt and calls onPiece with each piece, which ends the text by returning true. Returns when the text has
-   * ended, so that it is for Workers and programs without other tasks. Returns why the text ended.
+   * Evaluates a prompt and calls onPiece with each piece. onPiece ends the text by returning true. Returns only when
+   * the text has ended: use it in Workers and in programs without other tasks. Returns the reason why the text ended.
    */
   generate(prompt = [], { maxTokens, onPiece = () => false } = {}) {
     const limit = limitOf(maxTokens);
@@ -254,7 +254,7 @@ export class Session {
     });
   }
 
-  /** Returns the statistics of speculative decoding, which a reset of the timings sets to zero. */
+  /** Returns the statistics of speculative decoding. A reset of the timings sets them to zero. */
   get speculationInfo() {
     this.#check();
     return readInfo(this.instance, "SpeculationInfo", (info) =>

@@ -1,5 +1,5 @@
-"""C callbacks that call Python functions. An exception in a Python function ends the library's call, which then raises
-it."""
+"""C callbacks that call Python functions. An exception in a Python function ends the library's call, and the call
+raises it."""
 from __future__ import annotations
 
 import ctypes

@@ -53,7 +53,7 @@ class Block:
 
     @classmethod
     def of_file(cls, path) -> Block:
-        """Maps the bytes of a file, which are only read."""
+        """Maps the bytes of a file for reading."""
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise SottoError(Status.MODEL_CORRUPT, "the file is empty")
@@ -93,7 +93,7 @@ class Resource:
         self._attached = False
 
     def close(self) -> None:
-        """Closes the object, which is freed after the running call, if any. May be called more than once."""
+        """Closes the object. It is freed after the running call, if any. May be called more than once."""
         with self._lock:
             if self._closed:
                 return

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def chat_format_text(chat_format: ChatFormat) -> str:
-    """Returns the text of a format with a name."""
+    """Returns the text of a predefined format."""
     return lib.sotto_chat_format_text(integer(abi.i32, chat_format, "chat_format")).decode()
 
 
 class Chat:
-    """A conversation over a session, whose sampler and grammar apply to its replies: `chat = Chat(session,
-    ChatFormat.PLAIN)`. The format is one with a name, or the text of one."""
+    """A conversation over a session: `chat = Chat(session, ChatFormat.PLAIN)`. The session's sampler and grammar apply
+    to the replies. The format is predefined, or the text of a format."""
 
     def __init__(self, session: Session, chat_format: ChatFormat | str = ChatFormat.PLAIN,
                  params: ChatParams | None = None, **changes: Unpack[ChatFields]):
@@ -42,7 +42,7 @@ class Chat:
         self._memory, self._handle = memory, handle
 
     def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
-        """Sets the stops of the session, and the string that ends a reply in addition."""
+        """Sets the stops of the session, and adds the string that ends a reply."""
         filler = Filler()
         given = filler.fill(abi.StopParams, changed(StopParams, params, changes))
         self._call(lib.sotto_chat_set_stops, given)
@@ -80,8 +80,8 @@ class Chat:
     # End of the generated methods.
 
     def reply(self, max_tokens: int | None = None, on_piece: Callable[[Piece], object] | None = None) -> str:
-        """Generates a reply and returns its text. `on_piece` receives each piece, and ends the reply by returning a true
-        value. `session.info.stop` says why the reply ended."""
+        """Generates a reply and returns its text. `on_piece` receives each piece, and ends the reply by returning a
+        true value. `session.info.stop` says why the reply ended."""
         limit, texts, error, callbacks = _limit(max_tokens), [], abi.Error(), self.session._callbacks
 
         def receive(piece):

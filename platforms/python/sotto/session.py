@@ -33,8 +33,8 @@ def _limit(max_tokens: int | None) -> int:
 
 
 class Session(Resource):
-    """A stream of text that a model continues. It is used by one thread at a time; only cancel and close may come from
-    another. `info.stop` says why the newest text ended."""
+    """A stream of text that a model continues. One thread at a time may use it; only cancel and close may be called
+    from another. `info.stop` says why the newest text ended."""
 
     def __init__(self, model: Model, params: SessionParams | None = None, **changes: Unpack[SessionFields]):
         error, size, handle, filler = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
@@ -150,8 +150,9 @@ class Session(Resource):
 
     @staticmethod
     def next_of(sessions: Sequence[Session]) -> list[Piece | None | Exception]:
-        """Generates one token in each of several sessions of the same model, in one batch, which takes less time than
-        one after the other. Returns what `next` would return in each session, or the exception that it would raise."""
+        """Generates one token in each of several sessions of the same model, in one batch, which is faster than one
+        session after the other. Returns what `next` would return in each session, or the exception that it would
+        raise."""
         with contextlib.ExitStack() as stack:
             handles = [stack.enter_context(Exclusive(session)) for session in sessions]
             pieces = (ctypes.POINTER(abi.Piece) * len(handles))()
@@ -286,7 +287,7 @@ class Session(Resource):
 
     @property
     def speculation_info(self) -> info.SpeculationInfo:
-        """Returns the statistics of speculative decoding, which a reset of the timings sets to zero."""
+        """Returns the statistics of speculative decoding. A reset of the timings sets them to zero."""
         found = abi.SpeculationInfo()
         with Exclusive(self) as handle:
             check_session(handle, lib.sotto_session_get_speculation_info(handle, found))
@@ -355,7 +356,7 @@ class Session(Resource):
         return state.raw[:size.value]
 
     def fork_into(self, other: Session) -> None:
-        """Makes `other`, which must have the same model and parameters, a copy of this stream."""
+        """Makes `other` a copy of this stream. Both must have the same model and parameters."""
         error = abi.Error()
         with Exclusive(self) as source, Exclusive(other) as target:
             check(lib.sotto_session_fork(source, target, error), error)

@@ -213,7 +213,7 @@ class Guard {
 
 }  // namespace detail
 
-// A view of an array, like std::span. A view converts from vectors, arrays, strings, spans and braced lists, which must
+// A view of an array, like std::span. A view converts from vectors, arrays, strings, spans and braced lists. They must
 // outlive it.
 template <class T>
 class View {

@@ -9,15 +9,16 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 using ChatInfo = sotto_chat_info;
 
-// Parameters of a conversation, which determine its memory.
+// Parameters of a conversation. They determine its memory.
 struct ChatParams : sotto_chat_params {
   ChatParams() { sotto_chat_params_init(this, sizeof(sotto_chat_params)); }
 };
 
-// A conversation: messages with roles and replies. It owns its session, whose sampler and grammar apply to replies.
+// A conversation: messages with roles and replies. It owns its session. The session's sampler and grammar apply to
+// replies.
 class Chat {
  public:
-  // Begins a conversation with one of the formats with names, or with a format of the caller.
+  // Begins a conversation with a predefined format or a format of the caller.
   static Result<Chat> create(Session session, sotto_chat_format format, const ChatParams& params = {}) {
     return create(std::move(session), sotto_chat_format_text(format), params);
   }

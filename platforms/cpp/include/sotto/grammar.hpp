@@ -110,10 +110,10 @@ struct GrammarParams : detail::GrammarParamsLists {
   size_t memory_limit = size_t{1} << 30;   // maximum number of bytes for compilation
 };
 
-// A compiled grammar, which any number of threads may share.
+// A compiled grammar. Any number of threads may share it.
 class Grammar {
  public:
-  // Compiles `source`, which is GBNF unless `params` selects another language.
+  // Compiles `source`. Its language is GBNF unless `params` selects another one.
   static Result<Grammar> compile(std::string_view source, const GrammarParams& params = {}) {
     sotto_grammar_params c_params = params;
     if (!params.root.empty()) c_params.root = {params.root.data(), params.root.size()};
@@ -154,7 +154,7 @@ class Grammar {
   Grammar(Grammar&&) = default;
   Grammar& operator=(Grammar&&) = default;
 
-  // Returns an image, whose bytes are the same on every platform.
+  // Returns an image. Its bytes are the same on every platform.
   std::vector<uint8_t> save() const {
     const auto* image = static_cast<const uint8_t*>(state_->memory.data());
     return std::vector<uint8_t>(image, image + state_->memory.size());

@@ -45,7 +45,7 @@ struct ModelState {
 
 class Session;
 
-// The weights and the tokenizer of a model file, which any number of threads may share.
+// The weights and the tokenizer of a model file. Any number of threads may share a model.
 class Model {
  public:
   // Reads the file at `path` into memory.
@@ -137,7 +137,7 @@ class Model {
     return text;
   }
 
-  // Returns the bytes of a token, which belong to the model, and may begin or end inside a character.
+  // Returns the bytes of a token. They belong to the model and may begin or end inside a character.
   Result<std::string_view> token_bytes(Token token) const {
     const char* bytes = nullptr;
     size_t size = 0;

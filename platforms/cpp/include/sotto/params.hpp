@@ -35,7 +35,7 @@ struct SamplerParams : detail::SamplerParamsLists {
   std::optional<WatermarkParams> watermark;
 };
 
-// Parameters of a session, which determine its memory.
+// Parameters of a session. They determine its memory.
 struct SessionParams : sotto_session_params {
   SessionParams() { sotto_session_params_init(this, sizeof(sotto_session_params)); }
 };

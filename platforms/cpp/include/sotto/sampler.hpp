@@ -29,7 +29,7 @@ struct Candidate {
 // The sampler's chain without a session, for the logits of any runtime.
 class Sampler {
  public:
-  // Creates a sampler for a model, which defines the text of tokens and the end-of-text token.
+  // Creates a sampler for a model. The model defines the text of tokens and the end-of-text token.
   static Result<Sampler> create(const Model& model, uint32_t list_bytes = 16384) {
     return create(&model, model.info().vocabulary_size, list_bytes);
   }
@@ -102,7 +102,7 @@ class Sampler {
     return Sampler(std::move(state));
   }
 
-  // Returns whether the arrays are long enough, which the library cannot check.
+  // Returns whether the arrays are long enough. The library cannot check this.
   bool fits(const SamplerInput& input) const {
     const size_t words = (state_->vocabulary_size + 63) / 64;
     return input.logits.size() == state_->vocabulary_size && (input.allowed.empty() || input.allowed.size() >= words);

@@ -95,7 +95,7 @@ class Canceller {
 class Chat;
 class Stream;
 
-// A stream of text that a model continues, used by one thread at a time.
+// A stream of text that a model continues. One thread at a time may use it.
 class Session {
  public:
   static Result<Session> create(const Model& model, const SessionParams& params = {}) {
@@ -164,7 +164,7 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+  // Returns the statistics of speculative decoding. A reset of the timings sets them to zero.
   SpeculationInfo speculation_info() const {
     SpeculationInfo info{};
     info.struct_size = sizeof info;
@@ -207,8 +207,8 @@ class Session {
   Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
 
-  // Sets a prefilled session as the guide of this one, which needs SOTTO_FEATURE_GUIDE. The caller must not use the
-  // guide in the meantime.
+  // Sets a prefilled session as the guide of this one. This session needs SOTTO_FEATURE_GUIDE. The caller must not use
+  // the guide in the meantime.
   Result<void> set_guide(Session& guide, const GuideParams& params = {}) {
     return use_guide(guide.c_session(), guide.state_, params);
   }
@@ -274,14 +274,15 @@ class Session {
     return Status{status};
   }
 
-  // A result of next_of(): the one of next() in one session. If it failed, `error` is set, and there is no piece.
+  // A result of next_of(): what next() would return in one session. If it failed, `error` is set, and there is no
+  // piece.
   struct Step {
     std::optional<Error> error;
     Status status = Status::ok;
     Piece piece;
   };
-  // Generates one token in each of several sessions of the same model, in one batch, which takes less time than next()
-  // in one after the other. The results are the same. An exception of a callback is thrown afterwards.
+  // Generates one token in each of several sessions of the same model, in one batch. This is faster than next() in one
+  // session after the other, and gives the same results. An exception of a callback is thrown afterwards.
   static Result<std::vector<Step>> next_of(const std::vector<Session*>& sessions) {
     std::vector<sotto_session*> handles;
     for (const Session* session : sessions) handles.push_back(session->c_session());

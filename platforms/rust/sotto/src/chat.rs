@@ -19,7 +19,8 @@ impl ChatFormat {
     }
 }
 
-/// A conversation: messages with roles and replies. It owns its session, whose sampler and grammar apply to replies.
+/// A conversation: messages with roles and replies. It owns its session. The session's sampler and grammar apply to
+/// replies.
 ///
 /// ```
 /// use sotto::{Chat, ChatFormat, ChatParams, ChatRole};
@@ -53,7 +54,7 @@ pub struct Chat {
 unsafe impl Send for Chat {}
 
 impl Chat {
-    /// Begins a conversation. The format is the text of one with a name or of the caller.
+    /// Begins a conversation. The format is the text of a predefined one, or a text of the caller.
     pub fn new(session: Session, format: &str, params: &ChatParams) -> Result<Chat> {
         let mut report = Report::new();
         let mut size = 0;
@@ -110,7 +111,7 @@ impl Chat {
         drop(self.session.take_matcher());
     }
 
-    /// Sets the stops of the session, and the string that ends a reply in addition.
+    /// Sets the stops of the session, and adds the string that ends a reply.
     pub fn set_stops(&mut self, params: &StopParams) -> Result<()> {
         let mut report = Report::new();
         let mut lists = Lists::default();

@@ -34,7 +34,7 @@ impl Matcher {
         Matcher::create(grammar, Some(vocabulary), &MatcherParams::default())
     }
 
-    /// Creates a matcher with parameters; without a vocabulary it can follow text but not tokens.
+    /// Creates a matcher with parameters. Without a vocabulary, it can follow text but not tokens.
     pub fn create(
         grammar: &Grammar,
         vocabulary: Option<&Vocabulary>,

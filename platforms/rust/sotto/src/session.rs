@@ -208,7 +208,7 @@ impl Session {
         report.check(status).map(drop)
     }
 
-    /// Returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+    /// Returns the statistics of speculative decoding. A reset of the timings sets them to zero.
     pub fn speculation_info(&self) -> crate::SpeculationInfo {
         // SAFETY: the object is alive, and the arguments are valid during the call.
         let read = |info| unsafe { sys::sotto_session_get_speculation_info(self.raw(), info) };
@@ -239,8 +239,8 @@ impl Session {
         report.check(status).map(drop)
     }
 
-    /// Constrains the generated text by a grammar, through a new matcher, which [`Session::take_matcher`] removes.
-    /// Before another text, set the grammar again or call [`reset`](Session::reset).
+    /// Constrains the generated text by a grammar, through a new matcher. [`Session::take_matcher`] removes it. Before
+    /// another text, set the grammar again or call [`reset`](Session::reset).
     ///
     /// ```
     /// use sotto::{Grammar, GrammarLanguage, GrammarParams};
@@ -285,8 +285,8 @@ impl Session {
         Some(matcher)
     }
 
-    /// Sets a prefilled session as the guide. This session, which needs `SOTTO_FEATURE_GUIDE`, owns the guide until it
-    /// is removed.
+    /// Sets a prefilled session as the guide. This session needs `SOTTO_FEATURE_GUIDE`, and owns the guide until it is
+    /// removed.
     pub fn set_guide(&mut self, guide: Session, params: &GuideParams) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: the session keeps the guide as long as it is set.

@@ -102,7 +102,7 @@ impl<'s> Piece<'s> {
         self.0.effective_vocabulary
     }
 
-    /// Number of tokens that could be drawn after the sampler's chain; 0 unless `statistics` is set.
+    /// Number of tokens left to draw from after the sampler's chain; 0 unless `statistics` is set.
     pub fn kept_count(&self) -> u32 {
         self.0.kept_count
     }

@@ -5,13 +5,13 @@ extension ChatFormat {
   public var text: String { String(cString: sotto_chat_format_text(rawValue)) }
 }
 
-/// A conversation over a session, whose sampler and grammar apply to its replies.
+/// A conversation over a session. The session's sampler and grammar apply to the replies.
 public final class Chat: @unchecked Sendable {
   private let session: Session
   private let memory: Block
   private let handle: OpaquePointer
 
-  /// Begins a conversation with the text of a format with a name or of the caller.
+  /// Begins a conversation with the text of a predefined format or of the caller.
   public init(_ session: Session, format: String, _ parameters: ChatParameters = ChatParameters()) throws {
     let text = Array(format.utf8)
     (memory, handle) = try session.run { used in
@@ -31,7 +31,7 @@ public final class Chat: @unchecked Sendable {
     self.session = session
   }
 
-  /// Sets the stops of the session, and the string that ends a reply in addition.
+  /// Sets the stops of the session, and adds the string that ends a reply.
   public func setStops(_ parameters: StopParameters) throws {
     let arena = Arena()
     try session.run { _ in

@@ -41,11 +41,11 @@ public struct Piece: Sendable {
   /// The most likely tokens, best first.
   public let alternatives: [Alternative]
   public let elapsedNanoseconds: UInt64
-  /// Entropy of the model's distribution in nats; NaN unless statistics is set, as the two other numbers.
+  /// Entropy of the model's distribution in nats. This and the two other numbers are NaN unless statistics is set.
   public let entropy: Float
   /// exp(entropy): the number of equally likely tokens with the same entropy.
   public let effectiveVocabulary: Float
-  /// Number of tokens that could be drawn after the sampler's chain; 0 unless statistics is set.
+  /// Number of tokens left to draw from after the sampler's chain; 0 unless statistics is set.
   public let keptCount: UInt32
   /// Repetitiveness of the newest tokens, from 0 to 1.
   public let repetitiveness: Float

@@ -203,7 +203,7 @@ public final class Session: @unchecked Sendable {
     return piece.token >= 0 || !piece.text.isEmpty ? piece : nil
   }
 
-  /// Generates one token in each of several sessions of the same model, in one batch, which takes less time than one
+  /// Generates one token in each of several sessions of the same model, in one batch, which is faster than one session
   /// after the other. Returns what `next` would return or throw in each session.
   public static func next(of sessions: [Session]) throws -> [Result<Piece?, Error>] {
     var handles: [OpaquePointer?] = []
@@ -316,7 +316,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Returns the statistics of speculative decoding, which a reset of the timings sets to zero.
+  /// Returns the statistics of speculative decoding. A reset of the timings sets them to zero.
   public func speculationInfo() throws -> SpeculationInfo {
     var info = sotto_speculation_info()
     info.struct_size = UInt32(MemoryLayout<sotto_speculation_info>.stride)

@@ -1,8 +1,8 @@
 package io.github.sotto;
 
 /**
- * A conversation over a session, whose sampler and grammar apply to its replies. The session must not be used in the
- * meantime, except for its parameters.
+ * A conversation over a session. The session's sampler and grammar apply to the replies. The session must not be used
+ * in the meantime, except for its parameters.
  */
 public final class Chat extends Owned {
     private final Session session;
@@ -19,7 +19,7 @@ public final class Chat extends Owned {
         return new Resource(made, Native::chatFree, null, session.resource);
     }
 
-    /** Returns the text of a format with a name. */
+    /** Returns the text of a predefined format. */
     public static String formatText(ChatFormat format) {
         return Native.chatFormatText(format.value());
     }
@@ -33,7 +33,7 @@ public final class Chat extends Owned {
         session.resource.act(held -> resource.act(action::run));
     }
 
-    /** Sets the stops of the session, and the string that ends a reply in addition. */
+    /** Sets the stops of the session, and adds the string that ends a reply. */
     public void setStops(StopParams params) {
         act(chat -> Native.chatSetStops(chat, params));
     }

@@ -16,11 +16,11 @@ public final class Piece {
     public final int[] alternatives;
     public final float[] alternativeLogProbabilities;
     public final long elapsedNs;
-    /** Entropy of the model's distribution in nats; NaN unless statistics is set, as the two other numbers. */
+    /** Entropy of the model's distribution in nats. This and the two other numbers are NaN unless statistics is set. */
     public final float entropy;
     /** exp(entropy): the number of equally likely tokens with the same entropy. */
     public final float effectiveVocabulary;
-    /** Number of tokens that could be drawn after the sampler's chain; 0 unless statistics is set. */
+    /** Number of tokens left to draw from after the sampler's chain; 0 unless statistics is set. */
     public final int keptCount;
     /** Repetitiveness of the newest tokens, from 0 to 1. */
     public final float repetitiveness;

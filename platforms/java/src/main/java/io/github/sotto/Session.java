@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * A stream of text that a model continues. It is used by one thread at a time; only {@link #cancel} and {@link #close}
- * may come from another.
+ * A stream of text that a model continues. One thread at a time may use it; only {@link #cancel} and {@link #close} may
+ * be called from another.
  */
 public final class Session extends Owned {
     /** Value of maxTokens without a limit: the text continues until another stop. */
@@ -206,7 +206,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** A result of {@link #nextOf}: the one of {@link #next} in one session. */
+    /** A result of {@link #nextOf}: what {@link #next} would return in one session. */
     public static final class Step {
         /** The piece, or null at a stop or after a failure. */
         public final Piece piece;
@@ -221,8 +221,8 @@ public final class Session extends Owned {
     }
 
     /**
-     * Generates one token in each of several sessions of the same model, in one batch, which takes less time than one
-     * after the other. The results are the same. An exception of a callback is thrown at the end; in the rest of the
+     * Generates one token in each of several sessions of the same model, in one batch. This is faster than one session
+     * after the other, and gives the same results. An exception of a callback is thrown at the end; in the rest of the
      * call, no other callback runs.
      */
     public static List<Step> nextOf(List<Session> sessions) {
@@ -360,7 +360,7 @@ public final class Session extends Owned {
         resource.act(session -> Native.sessionRestore(session, state));
     }
 
-    /** Returns the statistics of speculative decoding, which a reset of the timings sets to zero. */
+    /** Returns the statistics of speculative decoding. A reset of the timings sets them to zero. */
     public SpeculationInfo speculationInfo() {
         SpeculationInfo info = new SpeculationInfo();
         resource.act(session -> Native.sessionSpeculationInfo(session, info));
@@ -413,7 +413,7 @@ public final class Session extends Owned {
 
     // ---- Conversations
 
-    /** Begins a conversation over this session, with the text of a format with a name or of the caller. */
+    /** Begins a conversation over this session, with the text of a predefined format or of the caller. */
     public Chat chat(String format, ChatParams params) {
         return new Chat(this, format, params);
     }
@@ -437,7 +437,7 @@ public final class Session extends Owned {
         return resource.run(Native::sessionSave);
     }
 
-    /** Makes another session, which must have the same model and parameters, a copy of this stream. */
+    /** Makes another session a copy of this stream. Both must have the same model and parameters. */
     public void forkInto(Session other) {
         resource.act(from -> other.resource.act(to -> Native.sessionFork(from, to)));
     }
