@@ -48,7 +48,7 @@ Status find_saved_size(Session& s, size_t* size) {
   return Status::kOk;
 }
 
-// Returns a row of logits or hidden states. `find` is the member of Session that computes it, and `name` the argument
+// Returns a row of logits or hidden states. `find` is the member of Session that computes it. `name` is the argument
 // that receives it.
 sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*), const float** numbers,
                       const char* name, size_t* count) {

@@ -1,5 +1,5 @@
-// Conversions between the C interface and the runtime: handles, statuses, errors, and structs of callers that were
-// compiled against another minor version and thus know fewer or more fields.
+// Conversions between the C interface and the runtime: handles, statuses, errors and structs. A caller compiled against
+// another minor version knows fewer or more fields of a struct.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,7 @@ inline sotto_status wrap(Status status) { return static_cast<sotto_status>(statu
     if (const sotto_status sotto_try_status = (expression); sotto_try_status != SOTTO_OK) return sotto_try_status; \
   } while (false)
 
-// Copies the fields that both sides know: those that end within both sizes. `target` keeps its struct_size.
+// Copies the fields that both sides know: the fields that end within both sizes. `target` keeps its struct_size.
 template <typename T>
 void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
   const size_t size = target_size < source_size ? target_size : source_size;

@@ -133,9 +133,9 @@ SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sot
                                         sotto_error* error);
 
 /* Removes the last turn: the last message of the user and all messages after it. With `only_reply`,
- * removes only the last message, which must be a reply. sotto_chat_reply then generates another
- * reply, which is the same unless the seed or a parameter has changed. Errors: INVALID_STATE (there
- * is none). */
+ * removes only the last message, which must be a reply. sotto_chat_reply can then generate another
+ * reply. It is the same unless the seed or a parameter has changed. Errors: INVALID_STATE (there is
+ * none). */
 SOTTO_API sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error);
 
 /* Removes all messages, including the system message. Does nothing in a callback. */

@@ -3,8 +3,8 @@
  * A grammar is compiled once, or loaded from an image. A vocabulary is prepared once. Both are
  * immutable from then on and may be shared between threads. A matcher follows a text through a
  * grammar and computes which tokens may come next. The result is exact: a token is allowed if and
- * only if the text, followed by the token, can be completed to a text that the grammar describes.
- * A matcher is used by one thread at a time. None of this needs a model; any vocabulary will do.
+ * only if the text and the token can be completed to a text of the grammar. A matcher is used by
+ * one thread at a time. None of this needs a model; any vocabulary will do.
  */
 /* The enums and structs below are generated from capi/params/grammar.toml: edit that file. */
 #ifndef SOTTO_GRAMMAR_H
@@ -46,8 +46,8 @@ typedef struct sotto_vocabulary_params {
 
 SOTTO_API void sotto_vocabulary_params_init(sotto_vocabulary_params* params, size_t params_size);
 
-/* Validates the tokens and returns the number of bytes that sotto_vocabulary_init needs: a few
- * hundred if the model file contains the prepared vocabulary, and otherwise about 23 per token.
+/* Validates the tokens and returns the number of bytes that sotto_vocabulary_init needs. It is a
+ * few hundred if the model file contains the prepared vocabulary, and otherwise about 23 per token.
  * Errors: INVALID_ARGUMENT naming the parameter or the token, TOKENIZER_MISSING, MODEL_CORRUPT. */
 SOTTO_API sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params, size_t* memory_size,
                                                     sotto_error* error);
@@ -157,16 +157,16 @@ typedef struct sotto_grammar_params {
   /* If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
   uint32_t assert_formats;
   /* If true, objects with "properties" have no other properties, and arrays with a tuple have no
-   * further items, unless the schema says otherwise. Default: 0. */
+   * further items. A schema can override this. Default: 0. */
   uint32_t forbid_additional;
   /* If true, property names that the schema does not list count towards minProperties. The grammar
    * cannot prevent such a name from occurring twice. Default: 0. */
   uint32_t assume_distinct_names;
   /* If true, the members of an object come in the order of their first mention in the schema, and
    * unlisted members come last. If false, they come in any order, but unlisted members come after
-   * the required ones. Three kinds of objects always keep the order of the schema: those with more
-   * than 64 listed names, those whose members are counted, and those that must have a member that
-   * violates a condition (such as propertyNames under "not"). Default: 0. */
+   * the required ones. Three kinds of objects always keep the order of the schema: objects with
+   * more than 64 listed names, objects with counted members, and objects that must contain a
+   * violation of a condition (such as propertyNames under "not"). Default: 0. */
   uint32_t schema_order;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
@@ -292,8 +292,8 @@ SOTTO_API sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_
                                                  size_t text_size);
 
 /* Tests whether `text` may follow a sequence, without changing the sequence. `*begins` receives 1
- * if the grammar allows some text that begins with the sequence and `text`, and `*matches` receives
- * 1 if the two together are complete; otherwise they receive 0. Errors: GRAMMAR_TOO_LARGE. */
+ * if some text of the grammar begins with the sequence and `text`, or else 0. `*matches` receives 1
+ * if the two together are a complete text, or else 0. Errors: GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
                                           uint32_t* begins, uint32_t* matches);
 

@@ -27,8 +27,8 @@
 
 /* Memory of a session. The arguments are vocabulary, embedding, heads, layers, feed_forward,
  * context_tokens, batch_tokens (at most context_tokens) and sink_tokens. Write the actual values,
- * not 0 for a default: context_tokens defaults to the number of positions of the model, and
- * sink_tokens to 0 with SOTTO_OVERFLOW_STOP and otherwise to the smaller of 4 and context_tokens/4.
+ * not 0 for a default. context_tokens defaults to the number of positions of the model. sink_tokens
+ * defaults to 0 with SOTTO_OVERFLOW_STOP, and otherwise to the smaller of 4 and context_tokens/4.
  * The macro assumes the defaults of all other parameters. */
 #define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_PLAIN_SESSION_BYTES_(__VA_ARGS__)
 

@@ -22,7 +22,7 @@ typedef int32_t sotto_search_mode;
 enum {
   /* Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater
    * than 1, it is diverse beam search (Vijayakumar et al. 2018): the groups choose one after the
-   * other, and a token that earlier groups have chosen c times in the same step loses
+   * other. If earlier groups have chosen a token c times in the same step, its score decreases by
    * diversity_penalty * c. With phrases, it is constrained beam search (Post and Vilar 2018). The
    * bans, biases and penalties of the sampler apply, but not its temperature, truncations and
    * selection. */

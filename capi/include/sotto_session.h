@@ -412,9 +412,9 @@ enum {
   SOTTO_POOL_MEAN = 1
 };
 
-/* Evaluates tokens as sotto_session_prefill does, and writes their pooled hidden states after the
- * final LayerNorm to `embedding`: embedding_size floats, which are not normalized. Errors:
- * INVALID_ARGUMENT (no tokens, or a token outside the vocabulary). */
+/* Evaluates tokens as sotto_session_prefill does. Writes their pooled hidden states after the final
+ * LayerNorm to `embedding`: embedding_size floats, not normalized. Errors: INVALID_ARGUMENT (no
+ * tokens, or a token outside the vocabulary). */
 SOTTO_API sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count,
                                            sotto_pooling pooling, float* embedding);
 

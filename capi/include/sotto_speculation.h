@@ -1,15 +1,15 @@
 /* sotto_speculation.h - speculative decoding: several tokens per evaluation with unchanged output.
  *
- * A session that was created with draft_tokens guesses the tokens that may come next (the draft)
- * and evaluates them in one batch together with the newest token. The session then draws tokens
- * from the rows of logits of this batch, exactly as it would without a draft. As long as the tokens
- * drawn equal the draft, each of them has saved an evaluation. At the first difference, the rest of
- * the draft is discarded. Tokens, text, probabilities and saved states are bit-identical to those
- * without speculation, in every mode of sampling and with grammars, guides, stops and banned
- * strings. Only the time and sotto_speculation_info differ.
+ * A session with draft_tokens guesses the next tokens (the draft) and evaluates them in one batch
+ * together with the newest token. The session then draws tokens from the rows of logits of this
+ * batch, exactly as it would without a draft. As long as the tokens drawn equal the draft, each of
+ * them has saved an evaluation. At the first difference, the rest of the draft is discarded.
+ * Tokens, text, probabilities and saved states are bit-identical to those without speculation, in
+ * every mode of sampling and with grammars, guides, stops and banned strings. Only the time and
+ * sotto_speculation_info differ.
  *
- * A drafted token d is accepted with the probability p(d) that the sampler gives it, which is the
- * min(1, p/q) of speculative sampling (Leviathan et al. 2023) for a proposal with q(d) = 1.
+ * A drafted token d is accepted with its probability p(d) under the sampler. This equals the min(1,
+ * p/q) of speculative sampling (Leviathan et al. 2023) for a proposal with q(d) = 1.
  */
 /* The enums and structs below are generated from capi/params/speculation.toml: edit that file. */
 #ifndef SOTTO_SPECULATION_H
@@ -97,9 +97,10 @@ typedef struct sotto_speculation_info {
 
 SOTTO_API void sotto_speculation_params_init(sotto_speculation_params* params, size_t params_size);
 
-/* Sets how the session makes drafts. With NULL, which is also the initial setting, it drafts only
- * text that a matcher forces. Errors: INVALID_STATE (the session was created with draft_tokens 0),
- * INVALID_ARGUMENT naming the parameter. After a failure, the old parameters stay in effect. */
+/* Sets the sources of drafts and their parameters. With NULL, the initial setting, the session
+ * drafts only text that a matcher forces. Errors: INVALID_STATE (the session was created with
+ * draft_tokens 0), INVALID_ARGUMENT naming the parameter. After a failure, the old parameters stay
+ * in effect. */
 SOTTO_API sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* params,
                                                      sotto_error* error);
 

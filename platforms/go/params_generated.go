@@ -77,16 +77,16 @@ type GrammarParams struct {
 	SchemaDraft uint32
 	// If true, "format" is enforced, for the formats that the standard defines. Default: 1.
 	AssertFormats bool
-	// If true, objects with "properties" have no other properties, and arrays with a tuple have no further items,
-	// unless the schema says otherwise. Default: 0.
+	// If true, objects with "properties" have no other properties, and arrays with a tuple have no further items. A
+	// schema can override this. Default: 0.
 	ForbidAdditional bool
 	// If true, property names that the schema does not list count towards minProperties. The grammar cannot prevent
 	// such a name from occurring twice. Default: 0.
 	AssumeDistinctNames bool
 	// If true, the members of an object come in the order of their first mention in the schema, and unlisted members
 	// come last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of
-	// objects always keep the order of the schema: those with more than 64 listed names, those whose members are
-	// counted, and those that must have a member that violates a condition (such as propertyNames under "not").
+	// objects always keep the order of the schema: objects with more than 64 listed names, objects with counted
+	// members, and objects that must contain a violation of a condition (such as propertyNames under "not").
 	// Default: 0.
 	SchemaOrder bool
 	// If true, the text is an array of one or more calls instead of a single call. Default: 0.

@@ -228,12 +228,12 @@ export declare const TokenFlag: {
 export type TokenFlag = number;
 
 /**
- * Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the remaining
- * tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the penalty
- * window. Tokens that a grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also
- * apply before the first stage, whatever their place in the chain. If the other stages remove every token, the stages
- * that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest
- * token id, and NaN counts as -infinity. A stage whose parameters are off does nothing.
+ * Stages of the chain. In the formulas, l are the logits, p = softmax(l) the probabilities of the remaining tokens, H =
+ * -sum p ln p their entropy, and c(t) the number of occurrences of token t in the penalty window. Tokens that a grammar
+ * does not allow are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also apply before the first stage,
+ * whatever their place in the chain. If the other stages remove every token, the stages that ban tokens are skipped. A
+ * truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest token id, and NaN counts as
+ * -infinity. A stage whose parameters are off does nothing.
  */
 export declare const Stage: {
   /** Calls logits_callback and logits_processor. */
@@ -401,9 +401,9 @@ export type Dola = (typeof Dola)[keyof typeof Dola];
 export declare const SearchMode: {
   /**
    * Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater than 1, it is
-   * diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other, and a token that earlier
-   * groups have chosen c times in the same step loses diversity_penalty * c. With phrases, it is constrained beam
-   * search (Post and Vilar 2018). The bans, biases and penalties of the sampler apply, but not its temperature,
+   * diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other. If earlier groups have chosen
+   * a token c times in the same step, its score decreases by diversity_penalty * c. With phrases, it is constrained
+   * beam search (Post and Vilar 2018). The bans, biases and penalties of the sampler apply, but not its temperature,
    * truncations and selection.
    */
   readonly BEAM: 0;
@@ -602,8 +602,8 @@ export interface GrammarParams {
   /** If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
   assertFormats?: boolean;
   /**
-   * If true, objects with "properties" have no other properties, and arrays with a tuple have no further items, unless
-   * the schema says otherwise. Default: 0.
+   * If true, objects with "properties" have no other properties, and arrays with a tuple have no further items. A
+   * schema can override this. Default: 0.
    */
   forbidAdditional?: boolean;
   /**
@@ -614,8 +614,8 @@ export interface GrammarParams {
   /**
    * If true, the members of an object come in the order of their first mention in the schema, and unlisted members come
    * last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of objects
-   * always keep the order of the schema: those with more than 64 listed names, those whose members are counted, and
-   * those that must have a member that violates a condition (such as propertyNames under "not"). Default: 0.
+   * always keep the order of the schema: objects with more than 64 listed names, objects with counted members, and
+   * objects that must contain a violation of a condition (such as propertyNames under "not"). Default: 0.
    */
   schemaOrder?: boolean;
   /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */

@@ -83,7 +83,7 @@ extension Session {
     }
   }
 
-  /// Makes another session a copy of this stream. It must have the same model and parameters.
+  /// Makes another session a copy of this stream. Both must have the same model and parameters.
   public func fork(into other: Session) throws {
     try run { source in
       try other.run { target in

@@ -204,12 +204,12 @@ public struct TokenFlag: OptionSet, Sendable {
   public static let endOfText = TokenFlag(rawValue: 8)
 }
 
-/// Stages of the chain. In the formulas, l stands for the logits, p = softmax(l) for the probabilities of the remaining
-/// tokens, H = -sum p ln p for their entropy, and c(t) for the number of times that token t occurs in the penalty
-/// window. Tokens that a grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS
-/// also apply before the first stage, whatever their place in the chain. If the other stages remove every token, the
-/// stages that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the
-/// lowest token id, and NaN counts as -infinity. A stage whose parameters are off does nothing.
+/// Stages of the chain. In the formulas, l are the logits, p = softmax(l) the probabilities of the remaining tokens, H
+/// = -sum p ln p their entropy, and c(t) the number of occurrences of token t in the penalty window. Tokens that a
+/// grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also apply before the
+/// first stage, whatever their place in the chain. If the other stages remove every token, the stages that ban tokens
+/// are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest token id, and
+/// NaN counts as -infinity. A stage whose parameters are off does nothing.
 public enum Stage: Int32, Sendable {
   /// Calls logits_callback and logits_processor.
   case logitsCallback = 1
@@ -353,10 +353,10 @@ public enum Dola: Int32, Sendable {
 /// Kinds of searches.
 public enum SearchMode: Int32, Sendable {
   /// Beam search: in each step, the sequence_count best prefixes survive. If group_count is greater than 1, it is
-  /// diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other, and a token that earlier
-  /// groups have chosen c times in the same step loses diversity_penalty * c. With phrases, it is constrained beam
-  /// search (Post and Vilar 2018). The bans, biases and penalties of the sampler apply, but not its temperature,
-  /// truncations and selection.
+  /// diverse beam search (Vijayakumar et al. 2018): the groups choose one after the other. If earlier groups have
+  /// chosen a token c times in the same step, its score decreases by diversity_penalty * c. With phrases, it is
+  /// constrained beam search (Post and Vilar 2018). The bans, biases and penalties of the sampler apply, but not its
+  /// temperature, truncations and selection.
   case beam = 0
   /// Stochastic beam search: beams are drawn without replacement from the distribution after the sampler's chain.
   case beamSample = 1

@@ -46,8 +46,8 @@ public final class GrammarParams {
     /** If true, "format" is enforced, for the formats that the standard defines. Default: 1. */
     public boolean assertFormats;
     /**
-     * If true, objects with "properties" have no other properties, and arrays with a tuple have no further items,
-     * unless the schema says otherwise. Default: 0.
+     * If true, objects with "properties" have no other properties, and arrays with a tuple have no further items. A
+     * schema can override this. Default: 0.
      */
     public boolean forbidAdditional;
     /**
@@ -58,8 +58,8 @@ public final class GrammarParams {
     /**
      * If true, the members of an object come in the order of their first mention in the schema, and unlisted members
      * come last. If false, they come in any order, but unlisted members come after the required ones. Three kinds of
-     * objects always keep the order of the schema: those with more than 64 listed names, those whose members are
-     * counted, and those that must have a member that violates a condition (such as propertyNames under "not").
+     * objects always keep the order of the schema: objects with more than 64 listed names, objects with counted
+     * members, and objects that must contain a violation of a condition (such as propertyNames under "not").
      * Default: 0.
      */
     public boolean schemaOrder;
