@@ -1,8 +1,8 @@
 """Checks that each binding uses every function of the library and every field of its parameters and information:
 `check_bindings.py ROOT`.
 
-The tests of the bindings show that the functions which they use work. This test finds functions and fields that a
-binding does not use.
+The tests of the bindings test the functions themselves. This test finds functions and fields that a binding does not
+use.
 """
 import pathlib
 import re

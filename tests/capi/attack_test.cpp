@@ -32,7 +32,7 @@ struct Error : sotto_error {
   Error() : sotto_error() { struct_size = sizeof(sotto_error); }
 };
 
-// Checks that a status is one of the documented ones, and that a failure has a message.
+// Checks that a status is documented and that a failure has a message.
 void check(sotto_status status, const sotto_error* error = nullptr) {
   constexpr sotto_status kUndefined = -99;
   EXPECT_STRNE(sotto_status_text(status), sotto_status_text(kUndefined)) << status;

@@ -164,7 +164,7 @@ TEST_F(Callbacks, AStepOfASearchRejectsCallsOnItsSession) {
   }
 }
 
-// An executor that makes a call when it is asked to run a task, which it then runs.
+// An executor that makes a call before it runs a task.
 struct CallingExecutor {
   Attempt attempt;
 
@@ -381,7 +381,7 @@ TEST_F(Callbacks, AProcessorForbidsATokenInEveryMode) {
   }
 }
 
-// The same for pairs of tokens, which needs the tokens of exactly the sequence whose logits the processor changes.
+// The same for pairs of tokens. The processor then needs the tokens of exactly the sequence whose logits it changes.
 TEST_F(Callbacks, AProcessorSeesTheTokensOfItsSequence) {
   static constexpr uint32_t kShift = 100;  // token t must not follow a token t + kShift, modulo the vocabulary
   const auto forbidden_after = [](sotto_token last) {

@@ -1,5 +1,5 @@
-// Tests damaged and hostile model files, which are rejected with a message or harmless, and files with weights packed
-// for this CPU, which are used in place.
+// Tests that damaged and hostile model files are rejected with a message or harmless, and that weights packed for this
+// CPU are used in place.
 
 #include <algorithm>
 #include <cstddef>

@@ -22,7 +22,7 @@ size_t whole_fields(size_t size) {
   return whole;
 }
 
-// Checks that _params_init() writes the fields that a struct of each size has, and nothing else.
+// Checks that _params_init() writes exactly the fields of a struct of each size.
 template <typename T>
 void check_init(void (*init)(T*, size_t)) {
   T whole;

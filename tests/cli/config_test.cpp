@@ -121,7 +121,7 @@ TEST(Config, ErrorsNameFileAndLine) {
   expect_error("{\"generate\": {\"stop\": []}}", "is an empty list");
   expect_error("[]", "config.json: is not a JSON object");
   expect_error("{\"temp\": 1", "config.json: not JSON: ");
-  // Defaults that contradict each other, or whose values do.
+  // Defaults that contradict each other, by themselves or by their values.
   expect_error("{\"regex\": \"a\", \"choices\": \"a,b\"}", "; defaults: --");
 }
 

@@ -19,7 +19,7 @@ TEST(Inspect, JsonAndTextAgree) {
   EXPECT_GT(object["weight_bytes"].get<uint64_t>(), 1000000u);
   EXPECT_EQ(object["layer_weight_bits"], 8);
   EXPECT_EQ(object["head_weight_bits"], 8);
-  // A value of 0 means that the file's vocabulary is of an older version, and that the model has to be converted again.
+  // If the value is 0, the vocabulary of the file has an older version, and the model has to be converted again.
   EXPECT_GT(object["vocabulary_bytes"].get<uint64_t>(), 50000u);
   const Result text = run_sotto({"inspect", SOTTO_DEMO_MODEL});
   EXPECT_EQ(text.exit_code, 0) << text.err;

@@ -19,8 +19,8 @@ using nlohmann::json;
 
 constexpr uint64_t kMebi = 1 << 20;
 
-// Writes a model in pieces: Linux keeps a file that is written at once in large pages, and a process that reads a part
-// of a page has all of it.
+// Writes a model in pieces: Linux keeps a file that is written at once in large pages. A process that reads a part of a
+// page has the whole page.
 std::string write_model(const TemporaryFolder& folder, const std::string& name, const std::vector<uint8_t>& bytes) {
   constexpr size_t kPieceSize = 4096;
   std::ofstream file(folder.file(name), std::ios::binary);
@@ -293,7 +293,7 @@ TEST(List, ReadsNoWeights) {
 TEST(Plan, IsWithinTwoPercentOfTheMeasuredPeak) {
   const TemporaryFolder folder;
   const auto peak = [&](const std::string& path, uint32_t context, const Words& more) {
-    // A shell starts the program as a process of its own, because a program inherits the peak of the process that it
+    // A shell starts the program as a separate process, because a program inherits the peak of the process that it
     // replaces.
     std::string command = shell_word(SOTTO_CLI) + " generate -m " + shell_word(path) + " --json --seed 0 -n 8 -c " +
                           std::to_string(context) + ' ' + joined(more) + "--ignore-eos --ids";

@@ -137,7 +137,7 @@ class Calls {
   }
   std::string_view text() { return kTexts[bytes_.below(std::size(kTexts))]; }
 
-  // Checks that a function that failed has said why.
+  // Checks that a failed function has given a reason.
   void add(sotto_status status, const Error& error) {
     digest_.add_status(status);
     REQUIRE(status >= 0 || error.message[0] != '\0');

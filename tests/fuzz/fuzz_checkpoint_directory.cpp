@@ -1,5 +1,6 @@
-// Fuzzes checkpoints that are several files: shards with an index, transformers' directories with their tokenizers and
-// descriptions, LoRA adapters, reward models, TensorFlow's index and data. Input: files one after the other, each with
+// Fuzzes checkpoints of several files: shards with an index, transformers' directories with tokenizers and
+// descriptions, LoRA adapters, reward models, and TensorFlow's index and data. Input: files one after the other, each
+// with
 //   byte 0: its name in kNames, bytes 1-4: its size, then its bytes.
 // A directory named "adapter" is merged. The only exception is std::runtime_error.
 #include <algorithm>

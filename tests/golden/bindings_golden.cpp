@@ -377,7 +377,7 @@ void bad_model(const std::string& bytes) {
   write_error(sotto_model_memory_size(file.get(), kept, nullptr, &size, &error), error);
 }
 
-// Executes the calls of the case `calls`, which show when a text ends and which calls continue it.
+// Executes the calls of the case `calls`. They show when a text ends, and which calls continue it.
 class Calls {
  public:
   explicit Calls(const Model& model) : model_(model), session_(model) { begin("calls"); }

@@ -177,8 +177,8 @@ TEST_F(TinyRandomSearch, FloatPathFindsThePublishedIds) {
   EXPECT_EQ(count, 5);
 }
 
-// Under the float path, the best text of the int8 runtime must be as good as the float path's own best text, and its
-// score must equal that of the runtime, both within 0.005 of ln p per token.
+// Two properties must hold within 0.005 of ln p per token. Under the float path, the best text of the int8 runtime is
+// as good as the best text of the float path. Its score there equals its score in the runtime.
 TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
   constexpr double kTolerance = 0.005;
   const FloatModel float_model = load_checkpoint(shared_data() / kDirectory);

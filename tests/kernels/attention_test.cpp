@@ -179,7 +179,7 @@ TEST_P(Attention, RowsEqualSingleQueries) {
   }
 }
 
-// Sinks at the front, followed by a ring that wraps around, so that the older part is stored after the newer.
+// Sinks at the front, followed by a ring that wraps around: its older part is stored after the newer part.
 TEST_P(Attention, SpansMayWrapAround) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

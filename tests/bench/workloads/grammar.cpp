@@ -116,7 +116,7 @@ class Tokens {
 // The ways to request masks.
 enum class Masks { kInPlace, kCopied };
 
-// Memory that all grammars and matchers use in turn, so that no figure includes the first use of a page.
+// Memory for all grammars and matchers in turn. No figure then includes the first use of a page.
 class Workplace {
  public:
   Workplace() : compiling_(kCompileSize, Pages::kSmall) {}

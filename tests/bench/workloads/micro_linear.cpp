@@ -1,5 +1,5 @@
-// Times linear layers of a model's shapes. As many matrices of a shape as the model has are used in turn, so that batch
-// 1 reads them from the same level of the memory hierarchy as the model would.
+// Times linear layers of a model's shapes. For each shape, as many matrices as the model has are used in turn. Batch 1
+// then reads them from the same level of the memory hierarchy as the model would.
 #include <algorithm>
 #include <cstring>
 #include <random>

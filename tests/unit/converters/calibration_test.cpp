@@ -124,8 +124,8 @@ TEST(MigrationTest, FoldingKeepsTheOutputs) {
   EXPECT_LT(squared_distance(folded, expected), 1e-6 * kRows * kOutputs);
 }
 
-// If the values of a channel are multiplied by 64 and its weights divided by 64, which is exact, its scale becomes 64
-// times as large, and the model is the same after folding.
+// The values of a channel are multiplied by 64 and its weights divided by 64; both are exact. The scale of the channel
+// becomes 64 times as large, and the model is the same after folding.
 TEST(MigrationTest, OutliersVanishExactly) {
   const std::vector<float> x = draw_inputs();
   const FloatLinear layer = draw_layer(10);

@@ -99,7 +99,7 @@ TEST_F(SafetensorsTest, RejectsEveryTruncation) {
   EXPECT_ERROR(open(whole.substr(0, whole.size() - 1)), "damaged or incomplete");
 }
 
-// A reader that takes quadratic time, for example one that uses a callback of the JSON parser, would take minutes.
+// A reader with quadratic time, for example one with a callback of the JSON parser, would take minutes.
 TEST_F(SafetensorsTest, TheHeaderIsReadInLinearTime) {
   constexpr size_t kCount = 50000;
   json header;

@@ -1,5 +1,5 @@
-// Tests objects whose members come in any order, but unlisted ones after the required ones: the grammar allows exactly
-// the objects of the schema in such an order, masks are exact, and there are no dead ends.
+// Tests objects with members in any order, and unlisted members after the required ones. The grammar allows exactly the
+// objects of the schema in such an order, masks are exact, and there are no dead ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>

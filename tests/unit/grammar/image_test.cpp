@@ -79,9 +79,9 @@ Image image_of_set() {
   return Image(*grammar);
 }
 
-// Returns an image that is correct but built to be slow to verify: `callers` states claim that strings of any length
-// may follow, because a rule with `moves_per_letter` moves by each letter allows them. Only the last of these moves
-// leads to a state that allows them.
+// Returns an image that is correct but slow to verify. `callers` states claim that strings of any length may follow,
+// because they call a rule with `moves_per_letter` moves by each letter. Only the last of these moves leads to a state
+// that allows such strings.
 Image slow_image(uint32_t callers, uint32_t moves_per_letter) {
   constexpr uint8_t kLetters = kLowerClass | kUpperClass;
   constexpr uint8_t kEnd = GrammarState::kFinal | GrammarState::kLast;

@@ -1,4 +1,4 @@
-// Tests prepared vocabularies: a vocabulary that is opened equals the one that would be built, or it is rejected.
+// Tests that a prepared vocabulary is rejected, or equals the vocabulary that would be built.
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 #include <gtest/gtest.h>

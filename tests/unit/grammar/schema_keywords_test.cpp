@@ -495,7 +495,7 @@ TEST(SchemaKeywords, SeveralContainsAreCounted) {
                    {"[3,4]", "[3,null,1,2]", "[3,4,5,null]", "[3,null]", "[]"}});
 }
 
-// A pair that violates a condition by its value cannot be followed by one whose name could be equal.
+// After a pair that violates a condition by its value, there cannot be a pair whose name could be equal.
 TEST(SchemaKeywords, SeveralConditionsAreViolated) {
   constexpr char kApart[] = R"({"type":"object","not":{"patternProperties":{"^a":{"type":"null"}}},
       "allOf":[{"not":{"patternProperties":{"^b":{"type":"integer"}}}}],"maxProperties":3})";

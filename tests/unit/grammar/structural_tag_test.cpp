@@ -1,4 +1,4 @@
-// Structural tags: what XGrammar's formats express, each with texts that match and texts that do not.
+// Tests structural tags: each of XGrammar's formats, with texts that match and texts that do not.
 #include "runtime/grammar/compiler/structural_tag.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests that no token that the mask forbids is ever selected, for any parameters and logits.
+// Tests that a token outside the mask is never selected, for any parameters and logits.
 #include <gtest/gtest.h>
 
 #include "tests/unit/sampling/sampling_fixture.h"

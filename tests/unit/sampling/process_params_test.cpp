@@ -1,5 +1,5 @@
-// Tests that invalid parameters of bans, biases, penalties and watermarks are rejected by name, and that the old
-// parameters then stay in effect.
+// Tests that invalid parameters of bans, biases, penalties and watermarks are rejected by name. The old parameters then
+// stay in effect.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// Tests that every setting out of its range, and every pair of settings that cannot be combined, is rejected by name
-// before anything is evaluated.
+// Tests that settings out of range and conflicting pairs of settings are rejected by name before anything is evaluated.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -59,8 +59,7 @@ TEST(BannedStrings, KeepOtherTextsInProportion) {
     ++counts[static_cast<size_t>(session->piece().token)];
   }
   EXPECT_EQ(counts[static_cast<size_t>(token_of("abc"))], 0);
-  // Tokens that may continue to the banned string are sometimes rejected because of later tokens. All others gain
-  // equally.
+  // Tokens that may begin the banned string are sometimes rejected because of later tokens. All others gain equally.
   std::vector<size_t> others;
   double sum = 0, drawn = 0;
   for (size_t i = 1; i < logits.size(); ++i) {

@@ -93,7 +93,7 @@ TEST(Pieces, ReportStatistics) {
   EXPECT_TRUE(std::isnan(session->piece().log_probability));
 }
 
-// Counting the kept tokens must not change which one is drawn, although it needs the draws' full set of tokens.
+// Counting the kept tokens needs the full set of tokens of a draw, but must not change the token that is drawn.
 TEST(Pieces, StatisticsDoNotChangeTheTokens) {
   for (const NamedSampler& sampler : every_sampler()) {
     const auto adjust = [](SessionParams& params) { params.features = kFeatureDola; };

@@ -91,7 +91,7 @@ TEST_P(SavedStates, ContinueWhereTheyWereSaved) {
       EXPECT_EQ(save(*forked), bytes);
       ASSERT_EQ(restored->token_count(), session->token_count());
       ASSERT_EQ(restored->stream().kv().cached_tokens(), session->stream().kv().cached_tokens());
-      // The three sessions that continue must not include the one that the test continues with.
+      // `original`, `restored` and `forked` continue here; the test goes on with `session`.
       OpenedSession original(text_model(), shape);
       prepare(original, seed);
       ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
@@ -148,7 +148,7 @@ TEST(SavedState, HasTheSameBytesEverywhere) {
   EXPECT_EQ(xxhash64(bytes.data(), bytes.size()), 7961163433789205827u) << bytes.size() << " bytes";
 }
 
-// A session that uses every part of a saved state, which is small.
+// A session that uses every part of a saved state. The state is small.
 struct Small {
   Small() : session(text_model(), [](SessionParams& params) { params.context_tokens = 16; }) {
     session.sample(1, [](SamplerParams& params) {

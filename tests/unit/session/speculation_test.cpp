@@ -1,5 +1,5 @@
-// Tests that speculation changes nothing but time: with any drafts, in every mode, a session emits the same tokens,
-// text and probabilities, bit for bit, and ends in the same state.
+// Tests that speculation changes only the time. With any drafts, in every mode, a session emits the same tokens, text
+// and probabilities, bit for bit, and ends in the same state.
 #include "tests/unit/session/speculation_support.h"
 
 #include <cmath>
@@ -300,7 +300,7 @@ TEST(Speculation, SearchesStartAfterAcceptedDrafts) {
   }
 }
 
-// A model that drafts for itself is always right, because the same random numbers apply to the same rows.
+// The drafts of a model for itself are always right, because the same random numbers apply to the same rows.
 TEST(Speculation, AcceptsEveryDraftOfAnEqualModel) {
   for (const NamedSampler& sampler : every_sampler()) {
     if (std::string(sampler.name) == "dola") continue;

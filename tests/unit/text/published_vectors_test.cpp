@@ -1,5 +1,5 @@
-// Tests GPT-2's own vocabulary with published vectors, and compares it with the `tokenizers` package, whose results are
-// stored as hashes by tests/tools/make_tokenizer_goldens.py.
+// Tests GPT-2's own vocabulary with published vectors, and compares it with the `tokenizers` package.
+// tests/tools/make_tokenizer_goldens.py stores the results of the package as hashes.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

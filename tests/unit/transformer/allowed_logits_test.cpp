@@ -1,4 +1,4 @@
-// Compares logits that are computed only for tokens that a mask allows with the full row, bit for bit.
+// Compares the logits of only the allowed tokens of a mask with the full row, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
