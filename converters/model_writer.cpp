@@ -40,7 +40,7 @@ LinearRanges empty_linear(uint32_t inputs, uint32_t outputs, bool has_bias, Weig
 }
 
 // Returns the ranges of the file with offsets and sizes that are not yet known. The size of the metadata depends only
-// on which ranges exist, so it can be reserved before the tensors are written.
+// on the ranges that exist, so it can be reserved before the tensors are written.
 ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options) {
   const ModelShape& shape = info.shape;
   const uint32_t embedding = shape.embedding_size;

@@ -179,7 +179,7 @@ void find_tool(const Prober& prober, Format& format) {
     if (!texts[2].starts_with(format.assistant.after)) return;
     format.tool = Part{texts[2].substr(format.assistant.after.size()), texts[3]};
   } catch (const jinja::TemplateError&) {
-    // The template rejects messages of tools, or uses what the subset does not contain for them.
+    // The template rejects messages of tools, or formats them by constructs outside the subset.
   } catch (const NoFormat&) {
   }
 }

@@ -19,7 +19,8 @@ using nlohmann::ordered_json;
 
 constexpr uint32_t kWidths[] = {2, 3, 4, 5, 6, 8};
 
-// The errors of a tensor, or of all tensors of a kind: one per width, and those of the two formats of model files.
+// The errors of a tensor, or of all tensors of a kind: one per width, and one for each of the two formats of model
+// files.
 struct SimulatedTensor {
   std::string name;
   std::string group;
@@ -85,7 +86,7 @@ void simulate_all(const Checkpoint& checkpoint, Simulator& simulator) {
   if (checkpoint.info().head_kind != HeadKind::kTied) simulator.add("head", "head", checkpoint.head());
 }
 
-// Returns one row per kind of tensors, whose weights count as those of one tensor.
+// Returns one row per kind of tensors. The weights of all tensors of a kind count as one tensor.
 std::vector<SimulatedTensor> grouped(const std::vector<SimulatedTensor>& tensors) {
   std::vector<SimulatedTensor> groups;
   for (const SimulatedTensor& tensor : tensors) {

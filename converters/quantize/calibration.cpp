@@ -12,8 +12,8 @@
 namespace sotto {
 namespace {
 
-// Damping of the error feedback (error_feedback.h). The damping is larger for tied heads, because their weights are
-// also the embeddings, and compensation only adds errors to these.
+// Damping of the error feedback (error_feedback.h). The damping is larger for tied heads: their weights are also the
+// embeddings, and compensation only adds errors to embeddings.
 constexpr float kDamping = 0.01f;
 constexpr float kTiedDamping = 0.1f;
 

@@ -39,8 +39,8 @@ void reject_unknown_tensors(const Tensors& tensors) {
   }
 }
 
-// Adds a remark if the name suggests a model that was trained with scale_attn_by_inverse_layer_idx, which GGUF does not
-// record.
+// Adds a remark if the name suggests a model trained with scale_attn_by_inverse_layer_idx. GGUF does not record this
+// setting.
 void note_lost_scale(const std::string& name, std::vector<std::string>& notes) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });

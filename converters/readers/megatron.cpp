@@ -59,7 +59,7 @@ TensorMapping megatron_mapping() {
   return mapping;
 }
 
-// Settings that must have the value of GPT-2, because others change what the model computes.
+// Settings that must have the value of GPT-2. Other values change the function of the model.
 const std::pair<const char*, nlohmann::json> kSettings[] = {
     {"tensor_model_parallel_size", 1u},
     {"pipeline_model_parallel_size", 1u},

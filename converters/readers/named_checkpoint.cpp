@@ -216,8 +216,8 @@ void NamedCheckpoint::reject_other_models() const {
   }
 }
 
-// Rejects unknown tensors in layers, because ignoring them would change what the model computes. Others only become
-// remarks.
+// Rejects unknown tensors in layers: without them, the model would compute something else. Other unknown tensors only
+// become remarks.
 void NamedCheckpoint::note_unknown_tensors() {
   std::sort(known_.begin(), known_.end());
   const std::string layers = mapping_.attention_norm.substr(0, mapping_.attention_norm.find("{}"));

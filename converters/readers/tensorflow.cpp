@@ -26,8 +26,8 @@ std::vector<Path> find_indexes(const Path& directory) {
   return indexes;
 }
 
-// Returns the file name in the line `model_checkpoint_path: "..."` of the file `checkpoint`, which names the latest of
-// several checkpoints.
+// Returns the file name of the latest of several checkpoints: the file `checkpoint` has it in the line
+// `model_checkpoint_path: "..."`.
 std::string latest_name(const Path& directory) {
   constexpr uint64_t kLimit = 1'000'000;
   constexpr std::string_view kKey = "model_checkpoint_path: \"";

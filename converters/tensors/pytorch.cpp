@@ -287,9 +287,9 @@ void PytorchFile::add_tensors(const PickleValue& dict, const std::string& prefix
   }
 }
 
-// Reads the arguments of _rebuild_tensor_v2: storage, offset, shape and strides come first, and the others do not
-// matter. _rebuild_tensor_v3 also has the element type, at position 6. A storage is ("storage", type, key, device,
-// number of elements).
+// Reads the arguments of _rebuild_tensor_v2: storage, offset, shape and strides. Later arguments do not matter.
+// _rebuild_tensor_v3 also has the element type, at position 6. A storage is ("storage", type, key, device, number of
+// elements).
 TensorEntry PytorchFile::parse_tensor(const PickleValue& value, const std::string& where) const {
   constexpr size_t kTypePosition = 6;
   const auto& arguments = value.items[1]->items;

@@ -82,8 +82,8 @@ ModelProto read_model(std::string_view bytes, const std::string& path) {
   return model;
 }
 
-// Adds the merges of a BPE model, which SentencePiece does not store. SentencePiece joins the two neighbours whose
-// concatenation is the piece with the best score, so each way to split a piece into two pieces is a merge.
+// Adds the merges of a BPE model. SentencePiece does not store them: it joins the two adjacent pieces whose
+// concatenation is the piece with the best score. Each way to split a piece into two pieces is therefore a merge.
 void add_merges(const ModelProto& model, TokenizerNames* names) {
   std::vector<const Piece*> order;
   for (const Piece& piece : model.pieces) {
