@@ -97,7 +97,8 @@ class Server {
     http_.new_task_queue = [count = options_.connections] { return new httplib::ThreadPool(count); };
     http_.set_payload_max_length(size_t{options_.body_mebibytes} << 20);
     http_.set_tcp_nodelay(true);  // each event is sent at once
-    // Without SO_REUSEPORT, the default of the library, with which two servers could share a port unnoticed.
+    // Sockets without SO_REUSEPORT. It is the default of the library, and with it two servers could share a port
+    // unnoticed.
     http_.set_socket_options([this](int socket) {
       const int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));

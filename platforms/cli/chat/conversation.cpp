@@ -36,7 +36,7 @@ std::string take_name(std::string& line) {
   return name;
 }
 
-// Calls the library. Errors, which name the parameter that was typed, become Failures.
+// Calls the library. Errors become Failures that name the parameter that was typed.
 template <typename Call>
 void call_plainly(Call&& function) {
   try {
@@ -154,7 +154,7 @@ void Conversation::run_command(const std::string& line) {
   throw Failure(unknown_command(names, name));
 }
 
-// Generates a reply. If there is none, removes the message, which would be an obstacle to all others.
+// Generates a reply. If there is none, removes the message, because all later replies would fail, too.
 void Conversation::answer() {
   const size_t limit = options_.token_limit < 0 ? SIZE_MAX : static_cast<size_t>(options_.token_limit);
   const Clock::time_point start = Clock::now();

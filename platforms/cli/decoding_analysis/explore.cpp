@@ -1,5 +1,5 @@
-// `sotto explore` shows what temperatures and other settings make of the model's distribution after a text: tables,
-// texts sampled at several temperatures, and ranges of settings that follow from the distribution.
+// `sotto explore` shows the effect of temperatures and other settings on the model's distribution after a text. It
+// prints tables, texts sampled at several temperatures, and ranges of settings that follow from the distribution.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -66,7 +66,7 @@ struct Range {
   double high;
 };
 
-// Settings that follow from the distribution of the next token; `use` and `rule` say what for and why.
+// Settings that follow from the distribution of the next token. `use` is their purpose, and `rule` the reason.
 struct TemperatureAdvice {
   const char* use;
   const char* rule;
@@ -128,7 +128,7 @@ class Explorer {
     return call(options_.input.name(), [&] { return session.prefill(tokens_); }) == Status::ok;
   }
 
-  // Returns what each setting makes of the logits, and last, what the options of the command make of them.
+  // Returns the results of each setting for the logits. The last result is that of the command's own options.
   std::vector<SettingResult> results(View<const float> logits) const {
     uint32_t bytes = list_bytes(options_.sampler.params);
     for (const Setting& setting : options_.settings) bytes = std::max(bytes, list_bytes(setting.sampler.params));

@@ -140,7 +140,7 @@ void print_stages(const NextOptions& options, const LoadedModel& model, const Po
   table.print(stream);
 }
 
-// One line per token of the text: how likely it was, and what was more likely.
+// One line per token of the text: its probability, and the tokens that were more likely.
 Table position_table() {
   return Table({{"next", Table::Style::kText},
                 {"p"},

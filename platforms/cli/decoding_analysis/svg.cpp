@@ -83,7 +83,7 @@ class Picture {
     elements_ += "<text class=\"" + std::string(style) + "\" text-anchor=\"" + anchor + "\"" + attribute("x", x) +
                  attribute("y", y) + ">" + escaped(text) + "</text>\n";
   }
-  // Prints a text that takes exactly its width in columns, whatever the font.
+  // Prints a text that takes exactly its width in columns, with any font.
   void fixed_text(double x, double y, const std::string& text) {
     elements_ += "<text" + attribute("x", x) + attribute("y", y) + attribute("textLength", width_of(text)) +
                  " lengthAdjust=\"spacingAndGlyphs\">" + escaped(text) + "</text>\n";

@@ -60,7 +60,7 @@ class Rewarder {
     }
   }
 
-  // Returns the reward of the member `name`, and adds what it follows from to `result`.
+  // Returns the reward of the member `name`, and adds the values that it is computed from to `result`.
   double reward(const Json& line, const std::string& name, Json& result) {
     const Json& value = required(line, name);
     if (!policy_) return given_reward(value, name);
@@ -109,8 +109,8 @@ int run_preferences(const PreferenceOptions& options) {
     const double rejected = rewarder.reward(line, "rejected", result);
     const double margin = chosen - rejected;
     if (margin > 0.0) ++preferred;
-    // The model of Bradley and Terry (1952), and its loss -ln p, which with the rewards of DPO (Rafailov et al., 2023),
-    // beta ln(p / p of the reference), is the loss of DPO.
+    // The model of Bradley and Terry (1952) and its loss -ln p. With the rewards of DPO (Rafailov et al., 2023), beta
+    // ln(p / p of the reference), it is the loss of DPO.
     const double loss = std::fmax(-margin, 0.0) + std::log1p(std::exp(-std::fabs(margin)));
     result.update(Json{{"chosen_reward", chosen},
                        {"rejected_reward", rejected},

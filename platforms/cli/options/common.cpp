@@ -40,7 +40,7 @@ uint64_t parse_size(const std::string& option, const std::string& text) {
   reject(option, '"' + text + "\" is not a size such as 64MiB, 64M, 64MB or 65536");
 }
 
-// Adds the parameters of a session that concern its context, or all others.
+// Adds the parameter context_tokens, or all other parameters of a session.
 void add_session_parameters(Command& command, SessionParams& params, bool is_context) {
   sotto_session_params& c_params = params;
   for (const Parameter& parameter : kSessionParameters) {

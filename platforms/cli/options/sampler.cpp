@@ -209,8 +209,8 @@ void validate_selection(const Command& command, SamplerParams& params) {
   if (!first && is_given(command, "--mirostat-m")) reject("--mirostat-m", "has no effect without --mirostat 1");
 }
 
-// Prints a note for truncations that cannot change the choice: if only the most likely token can be selected, they keep
-// it. The others, such as typical_p, may drop it.
+// Prints a note for truncations that cannot change the choice. If only the most likely token can be selected, these
+// truncations keep it; others, such as typical_p, may drop it.
 void note_unused_truncations(const Command& command, const SamplerParams& params) {
   const bool is_greedy = is_greedy_temperature(params) || params.selection == SOTTO_SELECT_GREEDY;
   if (!is_greedy && params.top_k != 1) return;
@@ -376,7 +376,7 @@ void read_greedy(const Json& value, const std::string& name, SamplerParams& para
   if (to_bool(value, name)) params.temperature = 0.0f;
 }
 
-// Sets a member of params.watermark, which is created if necessary, even with the scheme NONE.
+// Sets a member of params.watermark. Creates the watermark if necessary, even with the scheme NONE.
 void read_watermark_part(const std::string& key, const Json& value, const std::string& name, SamplerParams& params) {
   const Parameter* parameter = find_parameter(kWatermarkParameters, key);
   if (parameter == nullptr) parameter = find_parameter(kWatermarkParameters, "watermark_" + key);

@@ -8,7 +8,7 @@
 namespace sotto::cli {
 namespace {
 
-// Replaces each text in double quotes by the JSON string that it stands for.
+// Parses each text in double quotes as a JSON string.
 void unquote(std::vector<std::string>& texts, const char* option) {
   for (std::string& text : texts) {
     text = unquoted(text, option);

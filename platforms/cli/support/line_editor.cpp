@@ -52,7 +52,8 @@ bool set_up(std::vector<std::string> names) {
 }
 
 bool edit(std::string& line) {
-  // The bytes 1 and 2 enclose what takes no columns. libedit shows it together with the character after it.
+  // The bytes 1 and 2 enclose escape codes, which take no columns. libedit shows them together with the character after
+  // them.
   const char* prompt = std::getenv("NO_COLOR") == nullptr ? "\1\033[1m\2>\1\033[0m\2 " : kPrompt;
   const std::unique_ptr<char, decltype(&std::free)> text(readline(prompt), std::free);
   if (text == nullptr) return false;

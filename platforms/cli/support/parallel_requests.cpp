@@ -46,7 +46,7 @@ class Lines {
     return !failure_;
   }
 
-  // Waits for all answers and returns whether all lines were valid. Throws what a worker has thrown.
+  // Waits for all answers and returns whether all lines were valid. Throws the exception of a worker, if any.
   bool finish() {
     end();
     if (failure_) std::rethrow_exception(failure_);

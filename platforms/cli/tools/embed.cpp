@@ -1,4 +1,4 @@
-// `sotto embed` computes the vector of a text, which is the pooled hidden states of its tokens.
+// `sotto embed` computes the vector of a text: the pooled hidden states of its tokens.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,4 @@
-// `sotto plan` computes the memory that a model and its session take, and what fits into a budget.
+// `sotto plan` computes the memory of a model and its session, and finds the settings that fit into a budget.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>

@@ -93,7 +93,7 @@ Json scores_json(const ScoreOptions& options, const LoadedModel& model, const Sc
           {"start", options.starts}};
 }
 
-// Returns the list of rewards, or with `is_whole` an object that also has the tokens.
+// Returns the list of rewards, or with `is_whole` an object with the rewards and the tokens.
 Json rewards_json(const TokenList& tokens, const std::string& name, const LoadedModel& model, Session& session,
                   bool is_whole) {
   Json rewards = Json::array();
