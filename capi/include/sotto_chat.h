@@ -64,7 +64,7 @@ typedef struct sotto_chat_info {
   uint32_t turn_count;
   /* Number of tokens before the last reply. */
   uint32_t prompt_tokens;
-  /* Number of turns that were dropped to make the prompt fit. */
+  /* Number of turns that were dropped because they did not fit the context or the capacity. */
   uint64_t dropped_turn_count;
   /* Number of prompt tokens of the last reply that were appended to the stream. The other prompt
    * tokens were already in the stream; only the last of those was evaluated again. */

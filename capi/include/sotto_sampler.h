@@ -296,8 +296,8 @@ typedef struct sotto_sampler_params {
   sotto_order order;
   /* Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
   uint32_t min_keep;
-  /* Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
-   * must not be without its stage. If the list is empty, `order` applies. */
+  /* Stages to run instead of the stages of `order`. Each may occur once. Every parameter that is on
+   * needs its stage in the list. If the list is empty, `order` applies. */
   const sotto_stage* stages;
   size_t stage_count;
 

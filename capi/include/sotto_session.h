@@ -333,11 +333,11 @@ typedef struct sotto_stop_params {
    * repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and 1
    * if the text only repeats itself. It is the mean of three measures. Let n tokens contain d
    * distinct tokens and b distinct adjacent pairs, and let s be the length of the longest sequence
-   * that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
-   * Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1. */
+   * that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1)
+   * and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1. */
   float repetition_limit;
-  /* Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
-   * to context_tokens. */
+  /* Number of recent tokens that repetition_limit examines. Only the newest 256 of them count.
+   * Default: 64. Range: 8 to context_tokens. */
   uint32_t repetition_window;
   /* Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not
    * become part of the stream. */

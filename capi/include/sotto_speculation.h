@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/* Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources.
- * A draft of the first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION,
+/* Sources of drafts, as bits. Text that a matcher forces is always drafted first. It is followed by
+ * a draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION,
  * EARLY_EXIT, LOOKAHEAD. */
 enum {
   /* Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */

@@ -490,8 +490,8 @@ const (
 	GuideContrast GuideMode = 2
 )
 
-// DraftSource: sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A
-// draft of the first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+// DraftSource: sources of drafts, as bits. Text that a matcher forces is always drafted first. It is followed by a
+// draft of the first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 type DraftSource uint32
 
 const (

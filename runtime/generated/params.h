@@ -199,8 +199,8 @@ inline constexpr uint32_t kFeatureDola = 2;
 inline constexpr uint32_t kFeatureGuide = 4;
 inline constexpr uint32_t kFeatureAll = 7;
 
-// Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
-// first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+// Sources of drafts, as bits. Text that a matcher forces is always drafted first. It is followed by a draft of the
+// first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 inline constexpr uint32_t kDraftLookup = 1;
 inline constexpr uint32_t kDraftSession = 2;
 inline constexpr uint32_t kDraftEarlyExit = 4;

@@ -523,8 +523,8 @@ export declare const GuideMode: {
 export type GuideMode = (typeof GuideMode)[keyof typeof GuideMode];
 
 /**
- * Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
- * first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+ * Sources of drafts, as bits. Text that a matcher forces is always drafted first. It is followed by a draft of the
+ * first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
  */
 export declare const DraftSource: {
   /** Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */
@@ -741,8 +741,8 @@ export interface SamplerParams {
   /** Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
   minKeep?: number;
   /**
-   * Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on must not be without its
-   * stage. If the list is empty, `order` applies.
+   * Stages to run instead of the stages of `order`. Each may occur once. Every parameter that is on needs its stage in
+   * the list. If the list is empty, `order` applies.
    */
   stages?: readonly (Stage)[];
   /** Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100. */
@@ -1015,11 +1015,14 @@ export interface StopParams {
    * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
    * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
    * three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
-   * the longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
-   * Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+   * the longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1)
+   * and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
    */
   repetitionLimit?: number;
-  /** Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens. */
+  /**
+   * Number of recent tokens that repetition_limit examines. Only the newest 256 of them count. Default: 64. Range: 8
+   * to context_tokens.
+   */
   repetitionWindow?: number;
   /**
    * Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
@@ -1086,7 +1089,7 @@ export interface ChatInfo {
   readonly turnCount: number;
   /** Number of tokens before the last reply. */
   readonly promptTokens: number;
-  /** Number of turns that were dropped to make the prompt fit. */
+  /** Number of turns that were dropped because they did not fit the context or the capacity. */
   readonly droppedTurnCount: number;
   /**
    * Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already in

@@ -488,8 +488,8 @@ class GuideMode(_Named):
 
 
 class DraftSource(_NamedFlag):
-    """Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
-    first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD."""
+    """Sources of drafts, as bits. Text that a matcher forces is always drafted first. It is followed by a draft of the
+    first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD."""
 
     LOOKUP = 1
     """Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens."""

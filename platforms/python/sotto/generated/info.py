@@ -23,7 +23,7 @@ class ChatInfo:
     prompt_tokens: int
     """Number of tokens before the last reply."""
     dropped_turn_count: int
-    """Number of turns that were dropped to make the prompt fit."""
+    """Number of turns that were dropped because they did not fit the context or the capacity."""
     evaluated_tokens: int
     """Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already
     in the stream; only the last of those was evaluated again."""

@@ -568,7 +568,7 @@ pub struct sotto_chat_info {
     pub turn_count: u32,
     /// Number of tokens before the last reply.
     pub prompt_tokens: u32,
-    /// Number of turns that were dropped to make the prompt fit.
+    /// Number of turns that were dropped because they did not fit the context or the capacity.
     pub dropped_turn_count: u64,
     /// Number of prompt tokens of the last reply that were appended to the stream. The other prompt
     /// tokens were already in the stream; only the last of those was evaluated again.
@@ -895,8 +895,8 @@ pub struct sotto_sampler_params {
     pub order: sotto_order,
     /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
     pub min_keep: u32,
-    /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
-    /// must not be without its stage. If the list is empty, `order` applies.
+    /// Stages to run instead of the stages of `order`. Each may occur once. Every parameter that is
+    /// on needs its stage in the list. If the list is empty, `order` applies.
     pub stages: *const sotto_stage,
     pub stage_count: usize,
     /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
@@ -1332,11 +1332,12 @@ pub struct sotto_stop_params {
     /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and
     /// 1 if the text only repeats itself. It is the mean of three measures. Let n tokens contain d
     /// distinct tokens and b distinct adjacent pairs, and let s be the length of the longest
-    /// sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1,
-    /// 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+    /// sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 -
+    /// b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0
+    /// to 1.
     pub repetition_limit: f32,
-    /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
-    /// to context_tokens.
+    /// Number of recent tokens that repetition_limit examines. Only the newest 256 of them count.
+    /// Default: 64. Range: 8 to context_tokens.
     pub repetition_window: u32,
     /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not
     /// become part of the stream.

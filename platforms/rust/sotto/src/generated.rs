@@ -1331,8 +1331,8 @@ impl SamplerParams {
         statistics: bool,
     }
 
-    /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on
-    /// must not be without its stage. If the list is empty, `order` applies.
+    /// Stages to run instead of the stages of `order`. Each may occur once. Every parameter that is
+    /// on needs its stage in the list. If the list is empty, `order` applies.
     #[must_use]
     pub fn stages(mut self, stages: impl Into<Vec<Stage>>) -> Self {
         self.stages = Some(stages.into());
@@ -1658,11 +1658,12 @@ impl StopParams {
         /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated
         /// and 1 if the text only repeats itself. It is the mean of three measures. Let n tokens
         /// contain d distinct tokens and b distinct adjacent pairs, and let s be the length of the
-        /// longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n -
-        /// 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+        /// longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2
+        /// d / n), 1 - b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default:
+        /// 0 (off). Range: 0 to 1.
         repetition_limit: f32,
-        /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8
-        /// to context_tokens.
+        /// Number of recent tokens that repetition_limit examines. Only the newest 256 of them
+        /// count. Default: 64. Range: 8 to context_tokens.
         repetition_window: u32,
     }
 
@@ -1810,7 +1811,7 @@ pub struct ChatInfo {
     pub turn_count: u32,
     /// Number of tokens before the last reply.
     pub prompt_tokens: u32,
-    /// Number of turns that were dropped to make the prompt fit.
+    /// Number of turns that were dropped because they did not fit the context or the capacity.
     pub dropped_turn_count: u64,
     /// Number of prompt tokens of the last reply that were appended to the stream. The other prompt
     /// tokens were already in the stream; only the last of those was evaluated again.

@@ -450,8 +450,8 @@ public enum GuideMode: Int32, Sendable {
   case contrast = 2
 }
 
-/// Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
-/// first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+/// Sources of drafts, as bits. Text that a matcher forces is always drafted first. It is followed by a draft of the
+/// first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 public struct DraftSource: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }

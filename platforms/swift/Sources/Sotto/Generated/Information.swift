@@ -9,7 +9,7 @@ public struct ChatInfo: Sendable {
   public let turnCount: UInt32
   /// Number of tokens before the last reply.
   public let promptTokens: UInt32
-  /// Number of turns that were dropped to make the prompt fit.
+  /// Number of turns that were dropped because they did not fit the context or the capacity.
   public let droppedTurnCount: UInt64
   /// Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already
   /// in the stream; only the last of those was evaluated again.

@@ -288,8 +288,8 @@ public struct SamplerParameters {
   public var order: Order
   /// Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1.
   public var minKeep: UInt32
-  /// Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on must not be without
-  /// its stage. If the list is empty, `order` applies.
+  /// Stages to run instead of the stages of `order`. Each may occur once. Every parameter that is on needs its stage in
+  /// the list. If the list is empty, `order` applies.
   public var stages: [Stage] = []
   /// Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100.
   public var frequencyPenalty: Float
@@ -772,10 +772,11 @@ public struct StopParameters {
   /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
   /// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
   /// three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
-  /// the longest sequence that occurs twice. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n).
-  /// Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+  /// the longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n -
+  /// 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
   public var repetitionLimit: Float
-  /// Number of recent tokens that repetition_limit examines. Default: 64. Range: 8 to context_tokens.
+  /// Number of recent tokens that repetition_limit examines. Only the newest 256 of them count. Default: 64. Range: 8
+  /// to context_tokens.
   public var repetitionWindow: UInt32
   /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
   /// stream.

@@ -9,7 +9,7 @@ public final class ChatInfo {
     public int turnCount;
     /** Number of tokens before the last reply. */
     public int promptTokens;
-    /** Number of turns that were dropped to make the prompt fit. */
+    /** Number of turns that were dropped because they did not fit the context or the capacity. */
     public long droppedTurnCount;
     /**
      * Number of prompt tokens of the last reply that were appended to the stream. The other prompt tokens were already

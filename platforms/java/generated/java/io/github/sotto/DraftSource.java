@@ -2,8 +2,8 @@
 package io.github.sotto;
 
 /**
- * Sources of drafts, as bits. Text that a matcher forces is always drafted first, with any sources. A draft of the
- * first chosen source that has one follows, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+ * Sources of drafts, as bits. Text that a matcher forces is always drafted first. It is followed by a draft of the
+ * first chosen source that has one, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
  */
 public final class DraftSource {
     /** Prompt lookup: the tokens that followed an earlier occurrence of the newest tokens. */

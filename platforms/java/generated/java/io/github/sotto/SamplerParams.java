@@ -39,8 +39,8 @@ public final class SamplerParams {
     /** Minimum number of tokens that a truncation keeps. Default: 1. Range: at least 1. */
     public int minKeep;
     /**
-     * Stages to run instead of the stages of `order`. Each may occur once. A parameter that is on must not be without
-     * its stage. If the list is empty, `order` applies.
+     * Stages to run instead of the stages of `order`. Each may occur once. Every parameter that is on needs its stage
+     * in the list. If the list is empty, `order` applies.
      */
     public Stage[] stages;
     /** Penalty f: l decreases by f c(t). Default: 0 (off). Range: -100 to 100. */
