@@ -1,4 +1,4 @@
-"""Emits capi/symbols.txt: the functions of the C headers, which are the symbols that the shared library exports."""
+"""Emits capi/symbols.txt: the functions of the C headers. The shared library exports these symbols."""
 import bindings
 import tables as t
 

@@ -1,7 +1,8 @@
 """Writes the version of capi/VERSION into the manifests and READMEs of the bindings.
 
-The rest of these files is written by hand, and the tools that read them need a literal version, so that only the version
-is replaced. CMakeLists.txt reads capi/VERSION itself, and emit_c_headers.py writes the version into the header.
+The rest of these files is written by hand, and the tools that read them need a literal version. The emitter therefore
+replaces only the version. CMakeLists.txt reads capi/VERSION itself, and emit_c_headers.py writes the version into the
+header.
 """
 import re
 

@@ -1,5 +1,5 @@
-"""Checks firmware: the symbols that it uses of the C library, the sizes of its sections, and that it streams the same
-tokens under QEMU as all other machines."""
+"""Checks firmware: the functions of the C library that it uses, the sizes of its sections, and the tokens that it
+streams under QEMU. The tokens must be those of all other machines."""
 import argparse
 import pathlib
 import re

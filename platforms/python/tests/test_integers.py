@@ -1,5 +1,4 @@
-"""Tests that values that do not fit their parameter are rejected: integers that are out of range for C, and wrong
-types."""
+"""Tests that integers out of range for C and values of wrong types are rejected."""
 import unittest
 
 from support import MODEL
