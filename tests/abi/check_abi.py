@@ -1,9 +1,9 @@
 """Compares the binary interface of the headers with the description of the released one, by libabigail.
 
-The script compiles a library of empty functions, one per function of the headers, whose debug information therefore
-contains every type of the interface. abidw describes it, and abidiff compares the description with the released one.
-`--write` replaces the description after a compatible change: a new function, a new constant, or a field at the end of a
-struct with struct_size. `--self-test` breaks the headers in many ways and expects each change to be reported.
+The script compiles a library with an empty function for each function of the headers. Its debug information contains
+every type of the interface. abidw describes it, and abidiff compares the description with the released one. `--write`
+replaces the description after a compatible change: a new function, a new constant, or a field at the end of a struct
+with struct_size. `--self-test` breaks the headers in many ways and expects each change to be reported.
 """
 import argparse
 import pathlib

@@ -1,6 +1,5 @@
-// Attacks the C interface as a hostile or careless host would. Whatever the arguments are, a function must return a
-// status, its error must have a message, and its objects must stay usable. The table in tests/README.md names the tests
-// of the groups that are not here.
+// Attacks the C interface as a hostile or careless host would. With any arguments, a function must return a status, its
+// error must have a message, and its objects must stay usable. tests/README.md lists the other tests of this kind.
 
 #include <signal.h>
 #include <sys/mman.h>

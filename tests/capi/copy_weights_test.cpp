@@ -1,4 +1,4 @@
-// Tests copy_weights: weights that could be used in place are copied into the model's memory, and later only the copy
+// Tests copy_weights: weights that could be used in place are copied into the model's memory. Afterwards only the copy
 // is read.
 #include <cstring>
 #include <utility>

@@ -1,4 +1,4 @@
-// Counts the work of a token and of a mask, which must not exceed what capi/README.md states.
+// Counts the work of a token and of a mask. It must not exceed the bounds in capi/README.md.
 
 #include <algorithm>
 #include <string>

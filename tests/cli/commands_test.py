@@ -1,4 +1,4 @@
-"""Runs every command that `sotto help` lists as people and scripts do: help, wrong usage, pipes that close, no terminal, a
+"""Runs every command of `sotto help` as people and scripts do: help, wrong usage, pipes that close, no terminal, a
 narrow terminal, Ctrl-C, and bytes that are not UTF-8. A new command is tested without an entry in ARGUMENTS; with one,
 it must also succeed."""
 import argparse

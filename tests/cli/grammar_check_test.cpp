@@ -1,4 +1,4 @@
-// Tests `sotto grammar check`: verdicts, places, and exit codes.
+// Tests `sotto grammar check`: verdicts, positions, and exit codes.
 #include <gtest/gtest.h>
 
 #include <string>

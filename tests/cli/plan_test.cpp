@@ -1,4 +1,4 @@
-// Tests `sotto plan` and `sotto list`: their sizes are compared with the library's, and with the memory of processes.
+// Tests `sotto plan` and `sotto list`: compares their sizes with those of the library and with the memory of processes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

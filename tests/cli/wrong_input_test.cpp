@@ -1,4 +1,4 @@
-// Tests wrong input: a message that names it, a non-zero exit code, and nothing on standard output.
+// Tests wrong input: the message names it, the exit code is not zero, and standard output is empty.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Compares a matcher with small limits with one with large limits under the same calls. Results are equal unless the
-// first reports a limit, and then its state is unchanged.
+// Makes the same calls of two matchers, one with small and one with large limits. The results are equal unless the
+// first matcher reports a limit. Its state is then unchanged.
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// Compares a hash of the outputs of each operation over fixed inputs with the committed one, which is the same on every
-// CPU.
+// Compares a hash of the outputs of each operation over fixed inputs with the committed hash. The hash is the same on
+// every CPU.
 #include <cstring>
 
 #include "tests/kernels/isa_test.h"

@@ -1,4 +1,4 @@
-// Tests the pool of threads: every index runs once, whatever the helpers do.
+// Tests the pool of threads: every index runs once, with any behavior of the helpers.
 #include "kernels/thread_pool.h"
 
 #include <gtest/gtest.h>

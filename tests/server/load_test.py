@@ -1,9 +1,9 @@
 """Loads `sotto serve` with the official client of the OpenAI API: `load_test.py SOTTO MODEL [--requests 500]`.
 
-50 connections at once make requests of all kinds: whole answers, streams, conversations, streams that the client leaves
-after some pieces, requests whose task is cancelled, and malformed ones. Each text must equal the one that a server
-without other requests gives for the same seed, and the server's memory must not grow. Needs `pip install openai`, so
-continuous integration does not run it; server_test.py makes similar requests without the client.
+50 connections at once make requests of all kinds: whole answers, streams, conversations, streams that the client
+abandons, cancelled requests, and malformed requests. Each text must equal the one that a server without other requests
+gives for the same seed, and the server's memory must not grow. Needs `pip install openai`, so continuous integration
+does not run it; server_test.py makes similar requests without the client.
 """
 import argparse
 import asyncio

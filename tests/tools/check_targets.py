@@ -1,6 +1,6 @@
 """Checks the syntax of the library's sources with Clang for systems whose toolchains are not installed.
 
-The C and C++ headers of this machine replace the missing system headers, which works because the sources use few of
+The C and C++ headers of this machine replace the missing system headers. This works because the sources use few of
 them. The check cannot find names that only the other system lacks, nor errors of linking.
 """
 import argparse

@@ -3,9 +3,9 @@
     SOTTO_LIBRARY=build/release/lib/libsotto.so.1 PYTHONPATH=platforms/python \\
         python3 tests/tools/measure_finish.py MODEL ../shared/data/grammars/maskbench/sample.jsonl.xz
 
-Runs by hand, not in CI, and needs the Python package jsonschema. It takes the first schemas of the file that compile and
-whose shortest text has between 5 and 150 tokens, generates texts at temperature 2 within 0 to 40 tokens more than the
-shortest one, and validates them with jsonschema. Prints the counts, and exits with 1 if a text was not complete, not
+Runs by hand, not in CI, and needs the Python package jsonschema. It takes the first schemas of the file that compile
+and have a shortest text of 5 to 150 tokens. It generates texts at temperature 2, within 0 to 40 tokens more than the
+shortest text, and validates them with jsonschema. Prints the counts, and exits with 1 if a text was not complete, not
 valid or too long.
 """
 import argparse

@@ -1,4 +1,4 @@
-// Compares AhoCorasick with a search for every string at every place.
+// Compares AhoCorasick with a search for every string at every position.
 #include "runtime/base/aho_corasick.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Runs the published suites of JSON Schema and JSON: no invalid document may be accepted, no valid document may be
-// rejected if the schema is supported, and no fewer schemas may be supported than before.
+// Runs the published suites of JSON Schema and JSON. Invalid documents must be rejected, and valid documents accepted
+// if the schema is supported. The number of supported schemas must not decrease.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tests the ends of a search's sequences other than the end-of-text token: stop strings, limits of tokens and time, and
+// Tests the stops of a search's sequences except the end-of-text token: stop strings, limits of tokens and time, and
 // repetition.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Tests that saved sessions continue as if they had never been saved, at every place. Damaged and forged states are
-// rejected as a whole.
+// Saves sessions at every point, and tests that they continue as if they had never been saved. Damaged and forged
+// states are rejected as a whole.
 #include "tests/unit/session/session_support.h"
 
 #include "runtime/base/xxhash64.h"
