@@ -8,6 +8,8 @@
 #endif
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -158,6 +160,30 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
   }
   destroy_thread_pool(two);
   destroy_thread_pool(four);
+}
+
+// Scales, biases and products that are denormal or close to it.
+TEST(Linear, DenormalsCountAsZero) {
+  std::mt19937 random(14);
+  const auto tiny = [&random] { return std::bit_cast<float>(static_cast<uint32_t>(random()) & 0x80ffffffu); };
+  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{{7, 40}, {48, 144}, {520, 200}}) {
+    for (const bool tiny_scales : {false, true}) {
+      Layer layer(inputs, outputs, /*with_bias=*/true, random);
+      std::ranges::generate(layer.bias, tiny);
+      if (tiny_scales) std::ranges::generate(layer.scales, tiny);
+      layer.pack();
+      for (const size_t rows : {1, 5, 20}) {
+        Activations x(rows, inputs, random);
+        for (RowQuantization& row : x.quantization) row.scale = std::abs(tiny());
+        const auto expected = run(layer, linear_kernels(Isa::kReference), x, rows, nullptr);
+        for (const LinearKernels& kernels : kernels_under_test()) {
+          const auto got = run(layer, kernels, x, rows, nullptr);
+          ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
+              << inputs << " -> " << outputs << ", rows " << rows << ", tiny scales " << tiny_scales;
+        }
+      }
+    }
+  }
 }
 
 TEST(Linear, PartsOfALayerEqualTheWhole) {

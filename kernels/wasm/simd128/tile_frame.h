@@ -7,6 +7,13 @@
 namespace sotto::SOTTO_ISA {
 namespace {
 
+// Replaces denormals by zeros of the same sign, as the definition of the layers requires (kernels/linear/linear.h).
+// Other CPUs have a mode of the floating-point unit for it.
+inline v128_t flush(v128_t x) {
+  const v128_t is_denormal = wasm_f32x4_lt(wasm_f32x4_abs(x), wasm_f32x4_splat(FLT_MIN));
+  return wasm_v128_andnot(x, wasm_v128_and(is_denormal, wasm_i32x4_splat(0x7fffffff)));
+}
+
 struct TileOutputs {
   v128_t v[2];
 };
@@ -19,8 +26,8 @@ class TileFrame {
   TileFrame(const uint8_t* tile, const uint8_t* end) {
     for (size_t half = 0; half < 2; ++half) {
       minus_sums_[half] = wasm_v128_load(tile + 16 * half);
-      scales_[half] = wasm_v128_load(end + 16 * half);
-      biases_[half] = wasm_v128_load(end + 32 + 16 * half);
+      scales_[half] = flush(wasm_v128_load(end + 16 * half));
+      biases_[half] = flush(wasm_v128_load(end + 32 + 16 * half));
     }
   }
 
@@ -28,11 +35,12 @@ class TileFrame {
   TileOutputs finish(v128_t first, v128_t second, const RowQuantization& quantization) const {
     const v128_t sums[2] = {first, second};
     const v128_t zero_point = wasm_i32x4_splat(quantization.zero_point);
+    const v128_t scale = flush(wasm_f32x4_splat(quantization.scale));
     TileOutputs outputs;
     for (size_t half = 0; half < 2; ++half) {
       const v128_t dots = wasm_i32x4_add(sums[half], wasm_i32x4_mul(minus_sums_[half], zero_point));
-      const v128_t scaled = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(dots), wasm_f32x4_splat(quantization.scale));
-      outputs.v[half] = fma(scaled, scales_[half], biases_[half]);
+      const v128_t scaled = flush(wasm_f32x4_mul(wasm_f32x4_convert_i32x4(dots), scale));
+      outputs.v[half] = flush(fma(scaled, scales_[half], biases_[half]));
     }
     return outputs;
   }
