@@ -21,6 +21,9 @@
  *   Text     Text is UTF-8 with an explicit size in bytes, without a terminator.
  *   Threads  Any number of threads may use one model. One thread at a time may use
  *            a session; only sotto_session_cancel may be called from another one.
+ *            Threads that call the library or run tasks of an executor must use the
+ *            default floating-point environment: rounding to nearest, and denormals
+ *            kept.
  *   Callbacks While a callback of a sampler or a search runs, its session, the
  *            session's guide and its draft session accept only
  *            sotto_session_cancel and the functions that read info, timings and

@@ -247,7 +247,8 @@ typedef struct sotto_matcher_info {
   /* True if the grammar allows nothing more. */
   uint32_t must_end;
   uint32_t reserved;
-  /* Number of tokens that sequence 0 has accepted since it was reset. */
+  /* Number of tokens and texts that sequence 0 has accepted since it was reset, without those that
+   * were rolled back. */
   uint64_t token_count;
 } sotto_matcher_info;
 

@@ -135,7 +135,8 @@ typedef struct sotto_session_timings {
   uint64_t prefill_tokens;
   /* Time spent in prefills. */
   uint64_t prefill_ns;
-  /* Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time. */
+  /* Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as
+   * accepted drafts. */
   uint64_t decode_tokens;
   /* Time spent evaluating these decode_tokens. */
   uint64_t decode_ns;
@@ -295,7 +296,8 @@ SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float*
  * evaluated. The sampler's random numbers are rolled back too. The call takes constant time; the
  * last remaining token is evaluated again when logits are needed. Errors: INVALID_ARGUMENT
  * (token_count exceeds the length of the stream), INVALID_STATE (the remaining tokens attend to
- * slots that the ring has since overwritten, or the ring has been re-anchored). */
+ * slots that the ring has since overwritten, the ring has been re-anchored, or the matcher or the
+ * guide cannot be rewound that far). */
 SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
 
 /* Describes in *error why the last call of a session function without an `error` parameter failed.

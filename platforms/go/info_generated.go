@@ -39,7 +39,7 @@ type MatcherInfo struct {
 	MayEnd bool
 	// True if the grammar allows nothing more.
 	MustEnd bool
-	// Number of tokens that sequence 0 has accepted since it was reset.
+	// Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.
 	TokenCount uint64
 }
 
@@ -220,7 +220,7 @@ type SessionTimings struct {
 	PrefillTokens uint64
 	// Time spent in prefills.
 	PrefillNS uint64
-	// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
+	// Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as accepted drafts.
 	DecodeTokens uint64
 	// Time spent evaluating these decode_tokens.
 	DecodeNS uint64

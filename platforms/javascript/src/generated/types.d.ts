@@ -1106,7 +1106,9 @@ export interface MatcherInfo {
   readonly mayEnd: boolean;
   /** True if the grammar allows nothing more. */
   readonly mustEnd: boolean;
-  /** Number of tokens that sequence 0 has accepted since it was reset. */
+  /**
+   * Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.
+   */
   readonly tokenCount: number;
 }
 
@@ -1232,7 +1234,7 @@ export interface SessionTimings {
   readonly prefillTokens: number;
   /** Time spent in prefills. */
   readonly prefillNs: number;
-  /** Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time. */
+  /** Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as accepted drafts. */
   readonly decodeTokens: number;
   /** Time spent evaluating these decode_tokens. */
   readonly decodeNs: number;

@@ -40,7 +40,8 @@ class MatcherInfo:
     must_end: bool
     """True if the grammar allows nothing more."""
     token_count: int
-    """Number of tokens that sequence 0 has accepted since it was reset."""
+    """Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled
+    back."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ class SessionTimings:
     prefill_ns: int
     """Time spent in prefills."""
     decode_tokens: int
-    """Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time."""
+    """Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as accepted drafts."""
     decode_ns: int
     """Time spent evaluating these decode_tokens."""
     sample_count: int

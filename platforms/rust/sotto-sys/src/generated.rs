@@ -704,7 +704,8 @@ pub struct sotto_matcher_info {
     /// True if the grammar allows nothing more.
     pub must_end: u32,
     pub reserved: u32,
-    /// Number of tokens that sequence 0 has accepted since it was reset.
+    /// Number of tokens and texts that sequence 0 has accepted since it was reset, without those
+    /// that were rolled back.
     pub token_count: u64,
 }
 
@@ -1250,7 +1251,8 @@ pub struct sotto_session_timings {
     pub prefill_tokens: u64,
     /// Time spent in prefills.
     pub prefill_ns: u64,
-    /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
+    /// Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as
+    /// accepted drafts.
     pub decode_tokens: u64,
     /// Time spent evaluating these decode_tokens.
     pub decode_ns: u64,

@@ -1842,7 +1842,8 @@ pub struct MatcherInfo {
     pub may_end: bool,
     /// True if the grammar allows nothing more.
     pub must_end: bool,
-    /// Number of tokens that sequence 0 has accepted since it was reset.
+    /// Number of tokens and texts that sequence 0 has accepted since it was reset, without those
+    /// that were rolled back.
     pub token_count: u64,
 }
 
@@ -2048,7 +2049,8 @@ pub struct SessionTimings {
     pub prefill_tokens: u64,
     /// Time spent in prefills.
     pub prefill_ns: u64,
-    /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
+    /// Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as
+    /// accepted drafts.
     pub decode_tokens: u64,
     /// Time spent evaluating these decode_tokens.
     pub decode_ns: u64,

@@ -33,7 +33,7 @@ public struct MatcherInfo: Sendable {
   public let mayEnd: Bool
   /// True if the grammar allows nothing more.
   public let mustEnd: Bool
-  /// Number of tokens that sequence 0 has accepted since it was reset.
+  /// Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.
   public let tokenCount: UInt64
 
   init(_ c: sotto_matcher_info) {
@@ -205,7 +205,7 @@ public struct SessionTimings: Sendable {
   public let prefillTokens: UInt64
   /// Time spent in prefills.
   public let prefillNs: UInt64
-  /// Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time.
+  /// Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as accepted drafts.
   public let decodeTokens: UInt64
   /// Time spent evaluating these decode_tokens.
   public let decodeNs: UInt64

@@ -7,7 +7,9 @@ public final class MatcherInfo {
     public boolean mayEnd;
     /** True if the grammar allows nothing more. */
     public boolean mustEnd;
-    /** Number of tokens that sequence 0 has accepted since it was reset. */
+    /**
+     * Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.
+     */
     public long tokenCount;
 
     MatcherInfo() {}

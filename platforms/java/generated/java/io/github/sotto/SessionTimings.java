@@ -7,7 +7,7 @@ public final class SessionTimings {
     public long prefillTokens;
     /** Time spent in prefills. */
     public long prefillNs;
-    /** Number of tokens that sotto_session_next and sotto_session_generate evaluated one at a time. */
+    /** Number of tokens that decoding evaluated: alone, in a batch of sotto_sessions_next, or as accepted drafts. */
     public long decodeTokens;
     /** Time spent evaluating these decode_tokens. */
     public long decodeNs;
