@@ -183,8 +183,8 @@ struct Kernels {
 // build or this CPU does not have the instruction set. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
-// Like find_kernels(Isa::kAuto), but never requests permission from the operating system. For work without linear
-// layers, this loses no speed: kAvx512amx has the same operations as kAvx512vnni.
+// Like find_kernels(Isa::kAuto), but never requests permission from the operating system. For work without a model,
+// this loses no speed: kAvx512amx differs from kAvx512vnni only in attention_rows and in linear layers.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

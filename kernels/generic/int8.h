@@ -1,8 +1,22 @@
 // Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory once. It is
 // prefetched while the previous tile is multiplied, and stays in the caches for all groups of rows.
 //
-// `V` describes the vectors of sums of an instruction set. A depth of weights fills V::kTileVectors of them. One pass
-// multiplies as many columns as the registers can hold sums for V::kMaxRows rows.
+// `V` describes an instruction set:
+//   kColumns, kTileVectors: the number of columns of a tile, and of the vectors that a depth of its weights fills;
+//   kMaxRows: the number of rows that are multiplied together;
+//   pass_vectors(rows): the number of vectors in a pass, as many as the registers hold sums for these rows;
+//   kDepthsAtOnce: the number of depths whose weights stay in the L1 cache;
+//   FloatMode: the treatment of denormals while an object of this type exists;
+//   Activation: an element of reordered activations;
+//   order(from, to): writes kTileDepth of them;
+//   Ints: a vector of sums, weights or activations;
+//   zero(), add(a, b): sums of zero, and the sum of two vectors;
+//   weights(from): loads a vector of weights;
+//   broadcast(q): loads a depth of activations, the same for every column;
+//   multiply_add(sums, activations, weights): adds products to the sums;
+//   Frame(tile, end): the sums, scales and biases of a tile whose weights end at `end`;
+//   finish(sums, frame, quantization): returns the outputs of a row;
+//   store(y, columns, outputs): stores the first `columns` outputs, or all if there are fewer.
 #pragma once
 
 #include <algorithm>

@@ -37,8 +37,8 @@ struct TileLayout {
   }
 };
 
-// The layouts of x86-64. With fewer inputs, scratch memory would exceed four times the activations. With more, the sum
-// of a column would not fit 22 bits and a sign.
+// The layouts of x86-64 and WebAssembly. With fewer inputs, scratch memory would exceed four times the activations.
+// With more, the sum of a column would not fit 22 bits and a sign.
 inline constexpr uint32_t kTileDepth = 8;
 inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;

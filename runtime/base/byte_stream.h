@@ -39,7 +39,8 @@ class ByteWriter {
   size_t size_ = 0;
 };
 
-// Reads values in order. Beyond the end it returns zeros, and failed() returns true from then on.
+// Reads values in order. After an attempt to read beyond the end, failed() is true, get() returns 0, and get_array()
+// writes nothing.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}

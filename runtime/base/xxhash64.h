@@ -1,4 +1,5 @@
-// XXH64 (Yann Collet, xxHash specification 0.1.1): the checksum of the model format.
+// XXH64 (Yann Collet, xxHash specification 0.1.1): the checksum of models, compiled grammars, saved states and saved
+// conversations, and a hash of byte strings.
 #pragma once
 
 #include <cstddef>

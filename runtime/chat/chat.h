@@ -18,22 +18,37 @@ class Chat {
  public:
   static constexpr size_t kObjectBytes = 1024;
 
+  // Computes the number of bytes of memory that init() needs.
   static Status memory_size(const Session& session, const ChatParams& params, size_t* size, Error* error);
+  // Begins a conversation without messages, and replaces the stops of the session. The format is copied.
   static Status init(Session* session, const ChatParams& params, std::span<const char> format, void* memory,
                      size_t memory_size, Chat** out, Error* error);
+  // Takes the memory of the messages, the format and the prompt.
   void layout(Arena& arena, const Session& session, const ChatParams& params);
 
+  // Sets the stops of the session, and the string of the format that ends a reply as one more stop string.
   Status set_stops(const StopParams& params, Error* error);
+  // Adds a message, which is copied. If the capacity is exhausted, the oldest turns are dropped. A system message
+  // replaces the previous one; an empty one removes it.
   Status add(ChatRole role, std::span<const char> text, Error* error);
+  // Generates a reply and adds it as a message. The oldest turns are dropped until the prompt and reply_tokens fit.
   Status reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data, Error* error);
+  // Removes the last turn or, with `only_reply`, only its last message, which must be a reply.
   Status undo(bool only_reply, Error* error);
+  // Removes all messages.
   void reset();
+  // Returns the current state.
   ChatInfo info() const;
 
+  // Returns the number of bytes that save() writes.
   size_t saved_size() const;
+  // Writes the messages in a form that is the same on every platform.
   void save(uint8_t* bytes) const;
+  // Replaces the messages by saved ones. `bytes` may come from an untrusted source. After a failure, the conversation
+  // is unchanged.
   Status restore(std::span<const uint8_t> bytes, Error* error);
 
+  // Returns whether the conversation is replying, or its session is in use.
   bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
 
  private:

@@ -195,9 +195,9 @@ double Candidates::log_probability(size_t index) {
 // Returns whether a draw should skip the tokens that the recorded truncation drops, or else drop them first. Skipping
 // is faster if many tokens remain, because their weights need not be computed again.
 bool Candidates::should_restrict_draw() {
-  constexpr double kMinRatio = 0.125;
+  constexpr double kMinRatio = 0.125;  // share of the tokens that must remain, by the estimate below
   if (truncation_.values == nullptr || !weights_.is_valid()) return false;
-  // The smallest weight that remains.
+  // The smallest weight that remains. At most total() / min_weight tokens remain; this bound is the estimate.
   const float min_weight = truncation_.values == logits_ ? weights_.data()[truncation_.end - 1] : truncation_.floor;
   return total() >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
 }

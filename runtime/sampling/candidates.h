@@ -131,11 +131,12 @@ class Candidates {
   // Returns ln p = (l - max) / T - ln total, or -infinity for a logit of -infinity.
   double log_probability(size_t index);
   // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total.
-  // Afterwards, only id() and log_probability() of this index and positive_weight_count() may be called.
+  // Afterwards, only max(), positive_weight_count(), and id() and log_probability() of this index may be called.
   size_t draw(uint64_t random);
 
-  // Truncations. Each must leave at least one token. The first three only record which tokens they keep. Until
-  // truncate() has dropped the other tokens, only max() and draw() may be called.
+  // Truncations. Each must leave at least one token. The first three usually only record which tokens they keep. Until
+  // truncate() has dropped the other tokens, only max() and draw() may be called, and count() includes the tokens that
+  // will be dropped.
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
   void keep_from_weight(float floor);

@@ -13,9 +13,10 @@
 
 namespace sotto {
 
+inline constexpr size_t kPowerCount = 1024;
+
 // Calls function(powers, first, count) for consecutive parts of the logits, where powers[i] is exp(l - max) of logit
 // first + i. `powers` has kPowerCount elements.
-inline constexpr size_t kPowerCount = 1024;
 template <typename F>
 void for_each_power_chunk(const Kernels& kernels, std::span<const float> logits, float max, F function) {
   float powers[kPowerCount];

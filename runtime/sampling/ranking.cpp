@@ -258,7 +258,7 @@ uint64_t Ranking::key_of_rank(size_t rank) {
 
 uint64_t Ranking::find_prefix(const float* weights, uint64_t total, uint64_t target) {
   constexpr size_t kSmallSet = 1024, kLikeliest = 128;
-  constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest probability is above 1%
+  constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest weight is 1, so its probability is above 1%
   // In a peaked distribution, the border is usually among the most likely tokens.
   const float floor = count_ > kSmallSet && total < kPeaked ? lower_bound_of_rank(kLikeliest) : kMinusInfinity;
   if (count_ <= kSmallSet || floor > kMinusInfinity) {

@@ -51,10 +51,10 @@ size_t DraftPace::length(float cost, size_t max_length) {
 }
 
 void DraftPace::report(size_t accepted, bool rejected) {
-  constexpr float kRevivedRate = 0.35f;  // minimum rate after a success
-  constexpr float kGain = 0.15f;         // weight of an accepted draft in the estimate
-  constexpr float kLoss = 0.2f;          // weight of a rejected draft
-  constexpr uint32_t kLongestPause = 64;
+  constexpr float kRevivedRate = 0.35f;   // minimum rate after a success, so that cheap drafts get longer again
+  constexpr float kGain = 0.15f;          // weight of an accepted draft in the estimate
+  constexpr float kLoss = 0.2f;           // weight of a rejected draft
+  constexpr uint32_t kLongestPause = 64;  // so that drafts that keep failing are still tried now and then
   for (size_t i = 0; i < accepted; ++i) rate_ += (1 - rate_) * kGain;
   if (accepted > 0 && !is_too_costly_) {
     pause_ = kFirstPause;

@@ -55,7 +55,7 @@ class DraftPace {
   float rate_ = kFirstRate;       // estimated probability that a draft is accepted if all drafts before it were
   uint32_t pause_ = kFirstPause;  // number of batches between two single drafts
   uint32_t waited_ = 0;           // number of batches since the last single draft
-  // true if drafts cost more than they save even if all of them are accepted
+  // True if drafts cost more than they save even if all of them are accepted.
   bool is_too_costly_ = false;
 };
 

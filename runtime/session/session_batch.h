@@ -29,8 +29,8 @@ class SessionBatch {
   SessionBatch(const SessionBatch&) = delete;
   SessionBatch& operator=(const SessionBatch&) = delete;
 
-  // Validates the sessions and marks them as in use, so that callbacks cannot change them. After a failure, no session
-  // is marked.
+  // Validates the sessions and marks them as in use, so that callbacks cannot change them. The destructor removes the
+  // marks, also after a failure.
   Status begin(Error* error);
   // Evaluates the pending tokens of the sessions, with the threads of the first session.
   void evaluate();

@@ -22,8 +22,8 @@
 
 namespace sotto {
 
-// Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 inline constexpr uint32_t kMaxPrematureLayers = 10;
+// Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) {
   return std::min((layer_count + 3) / 4, kMaxPrematureLayers);
 }
@@ -49,7 +49,7 @@ struct TokenBatch {
   uint32_t first_position = 0;
   std::span<const TokenRow> rows = {};  // in place of tokens
   uint32_t layer_count = UINT32_MAX;    // number of layers to evaluate; UINT32_MAX for all
-  const float* embeddings = nullptr;    // (row, embedding): used in place of the token embeddings; null to use these
+  const float* embeddings = nullptr;    // (row, embedding); used in place of the token embeddings if not null
 
   size_t row_count() const { return tokens.size() + rows.size(); }
 };

@@ -37,8 +37,8 @@ class KvSequence {
   void clear();
 
   // Evaluates tokens and appends them to the stream. Afterwards logits() are the logits after the last token; if
-  // `want_logits` is false, they may be undefined. A single token may be followed by `drafts`, which are evaluated in
-  // the same batch. Appending these drafts later, one at a time and in order, evaluates nothing.
+  // `want_logits` is false, they may be missing (has_logits()). A single token may be followed by `drafts`, which are
+  // evaluated in the same batch. Appending these drafts later, one at a time and in order, evaluates nothing.
   //
   // With Overflow::kStop, returns kStopContextFull if not all tokens fit, and nothing has changed. After
   // kStopCancelled, token_count() includes the tokens that were evaluated.
@@ -50,14 +50,15 @@ class KvSequence {
   bool can_append_with_others(int32_t token) const {
     return fits(1) && !is_drafted(token) && !reanchor_due_ && position_ < position_limit_;
   }
-  // Maximum number of sequences that append_each() extends at once, together with row_capacity() of the first one.
-  static constexpr size_t kMaxSequences = 64;
-  // Appends one token to each of several sequences of the same model, with the same result as append(). The tokens are
-  // evaluated in one batch, in the memory of the first sequence. `pool` may be null.
+  // A token for one of the sequences of append_each().
   struct Appended {
     KvSequence* sequence = nullptr;
     int32_t token = 0;
   };
+  // Maximum number of sequences that append_each() extends at once. row_capacity() of the first one limits it as well.
+  static constexpr size_t kMaxSequences = 64;
+  // Appends one token to each of several sequences of the same model, with the same result as append(). The tokens are
+  // evaluated in one batch, in the memory of the first sequence. `pool` may be null.
   static void append_each(std::span<const Appended> tokens, ThreadPool* pool);
 
   // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure).

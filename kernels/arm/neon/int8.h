@@ -61,7 +61,7 @@ class Int8Tiles {
       sums.add_group(weights, q, args.inputs);
     }
     const auto* minus_sums = reinterpret_cast<const int32_t*>(tile);
-    const auto* scales = reinterpret_cast<const float*>(weights);  // which have ended here
+    const auto* scales = reinterpret_cast<const float*>(weights);  // `weights` is at the end of the tile's weights
 #pragma GCC unroll 4
     for (size_t r = 0; r < kRows; ++r) {
       const RowQuantization& quantization = args.quantization[row + r];

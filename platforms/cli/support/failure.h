@@ -27,7 +27,7 @@ class Failure : public std::runtime_error {
 
 // Returns the Failure "subject: message". The message includes the offset in the input if the library reports one.
 inline Failure failure_of(const std::string& subject, const Error& error) {
-  // The memory is the binding's, which reserves as much as the library asks for, or fails to.
+  // The binding allocates as much memory as the library needs, so this status means that an allocation failed.
   if (error.status() == SOTTO_MEMORY_TOO_SMALL) return Failure(subject + ": not enough memory");
   std::string message = subject + ": " + error.what();
   if (error.offset() != Error::no_offset) message += " (byte " + std::to_string(error.offset()) + ")";

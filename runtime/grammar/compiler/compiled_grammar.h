@@ -22,7 +22,7 @@ inline constexpr uint32_t kNoLoop = UINT32_MAX;
 struct GrammarState {
   static constexpr uint8_t kFinal = 1;  // the rule may end here
   static constexpr uint8_t kLast = 2;   // the rule must end here: the state has no moves and no calls
-  // characters that have a class lead only to the end of the rule
+  // Characters that have a class lead only to the end of the rule.
   static constexpr uint8_t kSingle = 4;
   // Among the strings over all character classes, exactly those of at most any_count characters are allowed.
   static constexpr uint8_t kExact = 8;

@@ -76,15 +76,18 @@ class GrammarBuilder {
   // Defines a rule, which must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
+  // Begins a list of intervals, to which add_interval() adds, and returns its start for characters() or tokens().
+  uint32_t begin_intervals() const { return intervals_.size(); }
+  void add_interval(Interval interval) { intervals_.push(interval); }
+
   // Each function below returns an expression. Use it only once: as a child or as the body of a rule.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
-  // Matches one character of the intervals added since begin_intervals() or, with `complement`, one character outside
-  // of them. Returns kNoIndex if there is no such character.
-  uint32_t begin_intervals() const { return intervals_.size(); }
-  void add_interval(Interval interval) { intervals_.push(interval); }
+  // Matches one character of the intervals added since `begin` or, with `complement`, one character outside of them.
+  // Returns kNoIndex if there is no such character.
   uint32_t characters(uint32_t begin, bool complement);
+  // Matches one token of the intervals added since `begin`.
   uint32_t tokens(uint32_t begin);
   // Requires minimum <= maximum. Neither may exceed kMaxRepetitions, but `maximum` may be kUnbounded.
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);

@@ -28,7 +28,7 @@ enum class LiteralKind : uint8_t {
   // The kinds below arise only during the expansion.
   kInteger,
   kNames,  // all properties named in the array `node` are present
-  // if the property named like the member `node` is present, the value as a whole satisfies `node`
+  // If the property named like the member `node` is present, the value as a whole satisfies `node`.
   kDependency,
   kGroup,        // "properties" and related keywords in the schema `node`
   kPresent,      // a property named like the member `node` is present

@@ -87,8 +87,8 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // These functions fail. unsupported() reports that no exact grammar is known for the keyword, and reject() that its
-  // value is invalid. `what` completes the message; for reject() it follows "it".
+  // Each of these functions returns a failure. unsupported() says that no exact grammar is known for the keyword, and
+  // reject() that its value is invalid. `what` completes the message; for reject() it follows "it".
   Status unsupported(uint32_t node, const char* what) const;
   Status reject(uint32_t node, const char* what) const;
   // As unsupported(), for a count above a limit of this compiler.
@@ -169,7 +169,7 @@ class Schema {
   uint32_t root_ = 0;
   uint32_t node_count_ = 0;  // number of nodes of the root schema
   uint32_t draft_;
-  // for each node, 1 + the keyword that its name is, or 0 before the first look-up
+  // For each node, 1 + the keyword that its name is, or 0 before the first look-up.
   uint8_t* keywords_ = nullptr;
   Place* places_ = nullptr;          // for each node of the root schema
   uint32_t* resource_of_ = nullptr;  // for each node of the root schema, the number of the innermost resource around it

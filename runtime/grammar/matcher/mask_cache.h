@@ -12,7 +12,7 @@
 namespace sotto {
 
 inline constexpr uint32_t kNoMask = 0;
-// stands for a mask that is undecided, because the stacks were truncated too early
+// Stands for a mask that is undecided, because the stacks were truncated too early.
 inline constexpr uint32_t kMaskCutOff = 1;
 inline constexpr uint32_t kFirstMask = 2;
 
@@ -43,7 +43,7 @@ class MaskCache {
     uint32_t hash;
   };
   static constexpr uint32_t kListTokens = 256;  // longer lists are stored as words
-  // number of bases that a new mask is compared with
+  // Number of bases that a new mask is compared with.
   static constexpr uint32_t kBaseCount = 8;
 
   size_t words_size() const { return size_t{word_count_} * sizeof(uint64_t); }

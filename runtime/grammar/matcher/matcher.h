@@ -106,7 +106,8 @@ class Matcher {
 
   uint32_t sequence_count() const { return sequence_count_; }
   const Vocabulary* vocabulary() const { return vocabulary_; }
-  uint64_t accepted_count() const { return accepted_; }  // number of tokens that sequence 0 has accepted
+  // Returns the number of tokens and texts that sequence 0 has accepted, without those that were rolled back.
+  uint64_t accepted_count() const { return accepted_; }
 
   const LazyAutomaton& automaton() const { return automaton_; }
   const MaskFinder& masks() const { return masks_; }
@@ -142,7 +143,7 @@ class Matcher {
   const Vocabulary* vocabulary_ = nullptr;
   uint32_t sequence_count_ = 0;
   uint32_t rollback_count_ = 0;
-  uint64_t accepted_ = 0;    // number of tokens that sequence 0 has accepted
+  uint64_t accepted_ = 0;    // number of tokens and texts that sequence 0 has accepted
   uint64_t rewindable_ = 0;  // number of them that can be rolled back
   uint64_t accepted_at_start_ = 0;
   uint32_t finish_within_ = 0;

@@ -1,4 +1,4 @@
-// Watermarks mark generated text. Whoever knows the key can distinguish it from other text (README.md of this
+// Watermarks mark generated text. With the key, a program can distinguish it from other text (README.md of this
 // directory). The hashes below are a specification, so that other programs can detect the watermarks.
 //
 // philox(a, b, c, d; key) is Philox4x32-10 of that counter, with the low half of the key first. mix(s, i) is split_mix:

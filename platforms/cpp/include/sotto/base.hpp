@@ -120,6 +120,7 @@ template <class T>
 using Result = Expected<T>;
 #  define SOTTO_HPP_FAIL_(error) return (error)
 #  define SOTTO_HPP_DONE_ return Expected<void>()
+// SOTTO_HPP_VALUE_(name, call) declares a variable `name` and initializes it with the value of a Result.
 #  define SOTTO_HPP_VALUE_(name, call)                           \
     auto name##_result = (call);                                 \
     if (!name##_result) return std::move(name##_result).error(); \
@@ -132,10 +133,7 @@ using Result = T;
 #  define SOTTO_HPP_VALUE_(name, call) auto name = (call)  // NOLINT(bugprone-macro-parentheses): a declaration
 #endif
 
-// SOTTO_HPP_VALUE_(name, call) declares a variable `name` and initializes it with the value of a Result.
-
-// SOTTO_HPP_TRY_(call) returns from a function that returns a Result if `call` fails. The call must report details to a
-// detail::Report named `report`.
+// SOTTO_HPP_TRY_PLAIN_(call) returns the failure of a function that reports only a status.
 #define SOTTO_HPP_TRY_PLAIN_(call)                             \
   do {                                                         \
     const sotto_status status_ = (call);                       \
@@ -154,6 +152,8 @@ using Result = T;
     const sotto_status status_ = (call);                 \
     if (status_ != 0) SOTTO_HPP_FAIL_(failure(status_)); \
   } while (false)
+// SOTTO_HPP_TRY_(call) returns from a function that returns a Result if `call` fails. The call must report details to a
+// detail::Report named `report`.
 #define SOTTO_HPP_TRY_(call)                                 \
   do {                                                       \
     const sotto_status status_ = (call);                     \
