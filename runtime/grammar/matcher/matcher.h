@@ -2,9 +2,10 @@
 //
 // The matcher stands on four layers, from bottom to top: the stack store (stack_store.h) contains the stacks of open
 // rules and the sets of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton
-// (lazy_automaton.h) remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher
-// adds sequences. A sequence is a pin that contains its set, so copying a sequence means copying a number. A ring of
-// earlier pins allows sequence 0 to be rolled back. All sequences share everything that has been computed.
+// (lazy_automaton.h) remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. To these the
+// matcher adds sequences. A sequence is only a pin that contains its set, so copying a sequence means copying a number,
+// and all sequences share everything that has been computed. A ring of earlier pins allows sequence 0 to be rolled
+// back.
 //
 // The pins are, in this order: the set before the first byte; one pin per sequence; the set that restart() restores;
 // the ring of rollback_count earlier sets of sequence 0; scratch pins; the trail.
@@ -24,9 +25,9 @@
 
 namespace sotto {
 
-// Remembers the set after each recently accepted token. The automaton does not: step_bytes() does not store the sets
-// between the bytes of a token, and a collection drops transitions. The cache is direct-mapped, so a new entry replaces
-// the one in its slot.
+// Remembers the set after each recently accepted token. The automaton does not, because step_bytes() does not store the
+// sets between the bytes of a token, and because a collection drops transitions. The cache is direct-mapped, so a new
+// entry replaces the one in its slot.
 class TokenStepCache {
  public:
   void layout(Arena& arena) { steps_ = arena.take<Step>(kCount); }
@@ -90,7 +91,7 @@ class Matcher {
   // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
   // rollback_count, or the number accepted since the last restart() or fork().
   Status rewind(uint64_t count);
-  // Remembers the current state of sequence 0. restart() returns to it.
+  // Remembers the current state of sequence 0, to which restart() returns.
   void mark_start();
   void restart();
   // Makes sequence `to` a copy of `from`. If `to` is 0, it cannot be rolled back beyond the fork.

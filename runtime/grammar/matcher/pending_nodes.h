@@ -1,7 +1,7 @@
 // The stack nodes that a step of the matcher creates, before they are stored.
 //
-// A rule that is called in a step gets one pending node, even if many states call it. Each call adds a frame to the
-// node. A pending node may turn out to be equal to a stored one. Pending nodes may also refer to each other in any
+// A rule that is called in a step gets one pending node, even if many states call it, and each call adds a frame to the
+// node. A pending node may turn out to be equal to a stored one, and pending nodes may refer to each other in any
 // order: a rule that calls itself first (left recursion) is its own parent. Nodes are therefore collected while the
 // step runs, and store() stores them together at its end:
 //   1. Usually every pending node refers only to earlier ones. Then they are stored one by one.

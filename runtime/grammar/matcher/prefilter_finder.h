@@ -1,16 +1,16 @@
 // Finds the largest token prefilter that a state set contains. A prefilter is a prepared set of tokens
-// (token_prefilter.h). If all of them are possible, the walk over the vocabulary can skip them.
+// (token_prefilter.h), which the walk over the vocabulary can skip if all of them are possible.
 //
 // A state set contains a prefilter if every string of the prefilter's characters may follow. There are two ways to find
 // out:
-// - The compiler's lookahead for each grammar state (compiler/lookahead.h) costs nothing here. It suffices for strings
+// - The compiler's lookahead for each grammar state (compiler/lookahead.h) costs nothing here, and suffices for strings
 //   and unconstrained text, which most masks are for.
 // - A search reads every character of the prefilter's classes from the set, level by level as in breadth-first search.
-//   If no new set appears, strings of any length are possible. If some character is impossible, strings up to that
-//   length are. The search takes the whole stack into account: strings that leave a rule and continue in its caller,
-//   and several stacks that accept different characters. The search is needed rarely, but bounds the slowest masks:
-//   without it, the slowest mask of the measured schemas takes five times as long. A search that exceeds its budget
-//   reports that nothing may follow, which is always safe.
+//   If no new set appears, strings of any length are possible; if some character is impossible, strings up to that
+//   length are. Unlike the lookahead, the search takes the whole stack into account: strings that leave a rule and
+//   continue in its caller, and several stacks that accept different characters. It is needed rarely, but bounds the
+//   slowest masks, because without it the slowest mask of the measured schemas takes five times as long. A search that
+//   exceeds its budget reports that nothing may follow, which is always safe.
 #pragma once
 
 #include <cstdint>

@@ -1,22 +1,22 @@
 // The stacks of the matcher, as a graph-structured stack (GSS), and the sets of states on top of them.
 //
-// If a grammar can read a text in several ways, the matcher has several stacks of open rules. As in Tomita (Efficient
-// Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010), stacks share their common parts. A
+// If a grammar can read a text in several ways, the matcher has several stacks of open rules, which share their common
+// parts as in Tomita (Efficient Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010). A
 // StackNode represents an open rule with everything below it. Each of its StackFrames is a return address: the caller's
 // next state, and the parent node below that state. In contrast to those papers, nodes do not record a position in the
-// text, so two prefixes with the same unfinished rules share a node.
+// text, so that two prefixes with the same unfinished rules share a node.
 //
 // A StackTop is a state of the grammar on top of a node. A StateSet contains all stack tops that a text may have
 // reached, so it determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so
-// equal numbers mean equal contents. A set can therefore be a state of a lazy automaton (lazy_automaton.h). Nodes that
-// refer to each other, as with left recursion, form a strongly connected component and are interned together.
+// equal numbers mean equal contents, and a set can be a state of a lazy automaton (lazy_automaton.h). Nodes that refer
+// to each other, as with left recursion, form a strongly connected component and are interned together.
 //
 // Example: root ::= "[" (root ("," root)*)? "]" reads nested lists. After "[[", the inner list is a node with one
 // frame: the outer list continues in the state before "," or "]". After "[[],[" and "[[[]],[" the same rules are open
 // and return to the same state, so all three texts have the same node and the same state set.
 //
-// All memory is reserved when the matcher is created. When it is full, collect() keeps what the given sets need,
-// compacts it and renumbers it.
+// All memory is reserved when the matcher is created. When it is full, collect() keeps only what the given sets need,
+// which it compacts and renumbers.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@
 namespace sotto {
 
 // The return address of a rule: the caller's next state and the node below it. The frame of a tail call has the state
-// kTail: the rule returns to the frames of the parent.
+// kTail instead, because the rule returns to the frames of the parent.
 struct StackFrame {
   static constexpr uint32_t kTail = UINT32_MAX;
 
@@ -208,7 +208,7 @@ inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the te
 inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated
 inline constexpr uint32_t kFirstSet = 3;
 
-// A slot with the id of a set that is in use. A collection renumbers the sets and updates the pins.
+// A slot with the id of a set that is in use, which a collection updates when it renumbers the sets.
 struct Pin {
   uint32_t set;
 };
