@@ -1,7 +1,8 @@
 // Sequences that continue one stream in several ways at once, for beam search, parallel samples and contrastive search.
 //
-// The tokens of all sequences form a tree with one KV slot per token. Sequences share the slots of the tokens that they
-// have in common, so reordering beams copies no keys or values. A slot becomes free when no live sequence needs it.
+// The tokens of all sequences form a tree with one KV slot per token. Because sequences share the slots of the tokens
+// that they have in common, reordering beams copies no keys or values. A slot becomes free when no live sequence needs
+// it.
 //
 // Example: the sequences "a b c" and "a b d" take four slots, because they share those of a and b.
 #pragma once
@@ -86,9 +87,9 @@ class Beams {
   // number of tokens that a beam can have before the model's positions are exhausted. The stream must not be empty.
   Status begin(const Cancellation& cancellation, uint32_t* capacity);
 
-  // Evaluates 1 to sequence_count steps in one batch. The steps become the live beams. logits(i) are the logits after
-  // step i, and the caller may overwrite them. On failure the old beams stay live but lose their logits. The logits of
-  // the stream are lost in either case.
+  // Evaluates 1 to sequence_count steps in one batch, after which the steps are the live beams. logits(i) are the
+  // logits after step i, and the caller may overwrite them. On failure the old beams stay live but lose their logits.
+  // The logits of the stream are lost in either case.
   Status grow(std::span<const BeamStep> steps, const Cancellation& cancellation);
   std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
 

@@ -1,8 +1,8 @@
 // The forward pass of GPT-2 (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners") over a batch
 // of rows: consecutive tokens of a stream, tokens of beams, or one token of each of several streams.
 //
-// Weights are int8 or int4. Activations are quantized to int8 per row before each linear layer. The residual stream
-// stays in float. Forward::evaluate_layer() in forward.cpp reads like the equations of the paper.
+// Weights are int8 or int4, and activations are quantized to int8 per row before each linear layer, but the residual
+// stream stays in float. Forward::evaluate_layer() in forward.cpp reads like the equations of the paper.
 #pragma once
 
 #include <algorithm>
@@ -62,13 +62,14 @@ class Forward {
 
   // Evaluates a batch of at most row_capacity() rows and stores their keys and values. Computes no logits.
   //
-  // A cancellation stops the evaluation between two layers, with kStopCancelled. Nothing has changed then. Once the
-  // slot of an older token has been overwritten, the evaluation can no longer be cancelled.
+  // A cancellation stops the evaluation between two layers, with kStopCancelled and without any change. Once the slot
+  // of an older token has been overwritten, the evaluation can therefore no longer be cancelled.
   Status evaluate(const TokenBatch& batch, const Cancellation& cancellation);
 
-  // Evaluates one row of each of several streams of the same model, at most row_capacity(). Each weight is read once
-  // for all rows. The activations are stored in this forward pass, which must be that of rows[0]. Afterwards, every
-  // forward pass is in the same state as if it had evaluated its row alone and computed the logits. `pool` may be null.
+  // Evaluates one row of each of several streams of the same model, at most row_capacity(), so that each weight is read
+  // once for all rows. The activations are stored in this forward pass, which must be that of rows[0]. Afterwards,
+  // every forward pass is in the same state as if it had evaluated its row alone and computed the logits. `pool` may be
+  // null.
   void evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool);
   size_t row_capacity() const { return row_capacity_; }
 
@@ -78,8 +79,8 @@ class Forward {
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
-  // Computes only those logits of a row that `mask` allows. The others in logits(0) are undefined. If
-  // should_restrict_logits(mask) is true, this is much faster than computing all logits.
+  // Computes only those logits of a row that `mask` allows, which is much faster than computing all of them if
+  // should_restrict_logits(mask) is true. The others in logits(0) are undefined.
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool should_restrict_logits(const TokenMask& mask) const;
 

@@ -1,8 +1,8 @@
 // The KV cache: int8 keys and values of the newest tokens, with one float scale per head and slot, in a ring with a
 // fixed number of slots.
 //
-// A token's position alone determines its slot and the slots that it attends to. The ring therefore has no other state,
-// and removing tokens from the end takes no work. The first `sink_count` slots are never overwritten: they are the
+// A token's position alone determines its slot and the slots that it attends to, so the ring has no other state, and
+// removing tokens from the end takes no work. The first `sink_count` slots are never overwritten: they are the
 // attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). The slots after the
 // ring hold the tokens of beams; beams.h assigns them.
 //
@@ -89,7 +89,7 @@ class HiddenHistory {
   void store(uint32_t slot, const float* x);
 
   // Compares the state of `slot` with the states of the other slots of `window`, and returns the largest cosine
-  // similarity. Returns 0 if there are no other slots.
+  // similarity, or 0 if there are no other slots.
   float max_similarity(uint32_t slot, std::span<const SlotSpan> window) const;
 
  private:

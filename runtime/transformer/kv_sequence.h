@@ -2,12 +2,12 @@
 //
 // A KvSequence evaluates tokens in batches and stores their keys and values in the KV ring. When the ring is full, one
 // of three rules applies: stop, overwrite the oldest slots, or shift. Re-anchoring makes space by evaluating the sinks
-// and the newest tokens again from position 0. A shift re-anchors as soon as the ring is full. With overwriting, the
-// sequence is re-anchored when the model's positions are exhausted.
+// and the newest tokens again from position 0. A shift re-anchors as soon as the ring is full, whereas overwriting
+// postpones this until the model's positions are exhausted.
 //
 // A KvSequence also evaluates drafts, which are tokens that may follow the last one. The result of a row does not
 // depend on the other rows of its batch, so the row of a correct draft is final. The row of a wrong draft occupies a
-// slot after the end of the stream. Nothing reads this slot until a later token overwrites it.
+// slot after the end of the stream, which nothing reads until a later token overwrites it.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ class KvSequence {
                       const Cancellation& cancellation);
 
   // Begins an empty stream with `count` > 0 rows of embeddings, as (row, embedding). Their tokens are unknown, so
-  // newest() does not include them, and rewind() cannot cut inside them. Requires Overflow::kStop. Returns
+  // newest() does not include them, and rewind() cannot cut inside them. Requires Overflow::kStop, and returns
   // kStopContextFull if the rows do not fit. After kStopCancelled the stream is empty.
   Status append_embeddings(const float* embeddings, size_t count, const Cancellation& cancellation);
   // Returns the number of rows of embeddings at the beginning of the stream.
@@ -92,7 +92,7 @@ class KvSequence {
   Status compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                 std::span<const float>* logits);
 
-  // Returns the number of rows of the last batch. Its last row is the last token of the stream. Returns 0 if something
+  // Returns the number of rows of the last batch, whose last row is the last token of the stream, or 0 if something
   // else has been evaluated since.
   size_t batch_row_count() const { return batch_row_count_; }
   // Computes the logits after `count` rows of the last batch, at most forward().logit_row_count(). Until the next call,
