@@ -25,10 +25,10 @@ void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<cons
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
 // Applies DoLa, decoding by contrasting layers (Chuang et al. 2023). DoLa compares the last layer's distribution p with
-// the distribution q of each candidate layer, and takes the q with the largest Jensen-Shannon divergence from p. The
-// lowest layer wins ties. Then mixed = ln p - ln q where p >= dola_relative_top * max p, and -infinity elsewhere. The
-// candidates are every other layer of the lower half (kLow) or of the upper half (kHigh). Requires the logits
-// (KvSequence::ensure_logits()), and does not change them. `mixed` has one element per token of the vocabulary.
+// the distribution q of each candidate layer, and takes the q with the largest Jensen-Shannon divergence from p, and
+// among equals that of the lowest layer. Then mixed = ln p - ln q where p >= dola_relative_top * max p, and -infinity
+// elsewhere. The candidates are every other layer of the lower half (kLow) or of the upper half (kHigh). Requires the
+// logits (KvSequence::ensure_logits()), and does not change them. `mixed` has one element per token of the vocabulary.
 void contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed);
 
 }  // namespace sotto

@@ -20,9 +20,9 @@ struct LookupMatch {
 };
 
 // Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
-// tokens of the text. The tokens after that occurrence are likely to follow again. A match has min_match to max_match
-// tokens. Returns the longest match, and the latest among equals. Example, with a token per word: in "the cat sat on
-// the cat", the last two tokens match the first two, and `next` is the index of "sat".
+// tokens of the text, because the tokens after that occurrence are likely to follow again. Returns the longest match of
+// min_match to max_match tokens, and the latest among equals. Example, with a token per word: in "the cat sat on the
+// cat", the last two tokens match the first two, and `next` is the index of "sat".
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using

@@ -1,21 +1,21 @@
 // Speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding"; Chen et al.
-// 2023). Drafts are tokens that may come next. Evaluating them in one batch with the pending token costs little more
-// than evaluating that token alone.
+// 2023). Drafts are tokens that may come next, and evaluating them in one batch with the pending token costs little
+// more than evaluating that token alone.
 //
 // The output is exactly the same as without drafts, in every mode, for two reasons: the result of a row does not depend
 // on the other rows of its batch, and random numbers depend only on the place in the stream. So the session draws each
-// token from its own row of logits, as it would without drafts. A draft that equals the drawn token has saved an
-// evaluation. A draft d is accepted with probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A drafting
-// session uses the random numbers of its client, the session that it drafts for. With this coupling, drafts are
-// accepted at least as often as with independent random numbers.
+// token from its own row of logits, as it would without drafts, and a draft that equals the drawn token has saved an
+// evaluation. A draft d is therefore accepted with probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A
+// drafting session uses the random numbers of its client, the session that it drafts for, because with this coupling
+// drafts are accepted at least as often as with independent random numbers.
 //
 // The sources of drafts are the forced text of a constraint, a callback, earlier text (prompt lookup), another session,
 // the first layers of the model, and n-grams of earlier predictions (lookahead decoding). For each kind of draft, a
 // DraftPace decides how many drafts are worth their cost.
 //
 // Example: the pending token is "the", and the drafts are "cat sat on". One batch evaluates all four. The row of "the"
-// draws "cat", so the first draft is accepted. The row of "cat" draws "lay", so "sat" and "on" are dropped, and "lay"
-// becomes the pending token: one evaluation has produced two tokens.
+// draws "cat", so the first draft is accepted. The row of "cat", however, draws "lay", so "sat" and "on" are dropped,
+// and "lay" becomes the pending token: one evaluation has produced two tokens.
 #pragma once
 
 #include <array>
@@ -71,8 +71,8 @@ class Drafting {
 
   // Validates all parameters except the drafting session itself.
   Status check(const SpeculationParams& params, Error* error) const;
-  // Replaces the parameters and resets all estimates. check() must have accepted the parameters. `drafter` is the
-  // stream of the drafting session, or null.
+  // Replaces the parameters, which check() must have accepted, and resets all estimates. `drafter` is the stream of the
+  // drafting session, or null.
   void set_params(const SpeculationParams& params, TokenStream* drafter);
   // Stops using a drafting session, which is about to be destroyed.
   void drop_drafter();

@@ -1,6 +1,6 @@
-// Links a session, the client, to two kinds of other sessions. The logits of a guide are combined with the client's
-// (contrast.h). A drafter proposes drafts for the client (drafting.h). Guides and drafters serve one client each. Both
-// ends of a link refer to each other, so that either session may be destroyed first.
+// Links a session, the client, to two kinds of other sessions: a guide, whose logits are combined with the client's
+// (contrast.h), and a drafter, which proposes drafts for the client (drafting.h). Guides and drafters serve one client
+// each. Both ends of a link refer to each other, so that either session may be destroyed first.
 #pragma once
 
 #include "runtime/base/status.h"

@@ -4,7 +4,7 @@
 //   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, the stop that
 //     will end or has ended the text, and the state of each token (sampler, withheld text);
 //   XXH64 of all bytes before it.
-// The format contains no sampler parameters, stops, constraint, guide or timings. Random numbers need no state
+// The format contains no sampler parameters, stops, constraint, guide or timings, and random numbers need no state
 // (runtime/base/random.h).
 #pragma once
 

@@ -1,8 +1,8 @@
-// Performs one step of several sessions of the same model. Their pending tokens are evaluated in one batch, which reads
-// each weight once. Everything else stays separate, so each session generates the same text as alone.
+// Performs one step of several sessions of the same model, whose pending tokens are evaluated in one batch, so that
+// each weight is read once. Everything else stays separate, so each session generates the same text as alone.
 //
-// evaluate() evaluates the pending tokens of all sessions that need logits. next() then continues one session, and
-// evaluates a token only if evaluate() has not. Sessions that draft or must be re-anchored cannot join the batch, so
+// evaluate() evaluates the pending tokens of all sessions that need logits, and next() then continues one session,
+// evaluating a token only if evaluate() has not. Sessions that draft or must be re-anchored cannot join the batch, so
 // next() evaluates their tokens as usual.
 #pragma once
 

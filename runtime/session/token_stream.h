@@ -144,7 +144,7 @@ class TokenStream {
   void clear();
 
   // Copies the text of another stream to this one, the stream of a drafting session. `text` is the end of the other
-  // stream and begins at index `first` there. The common prefix is not evaluated again. If the text exceeds the
+  // stream and begins at index `first` there. The common prefix is not evaluated again, but if the text exceeds the
   // context, only its newer half is kept.
   Status mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation);
 

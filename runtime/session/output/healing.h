@@ -1,5 +1,6 @@
 // Token healing (Lundberg 2023, "The Art of Prompt Design: Prompt Boundaries and Token Healing"). If a prompt ends
-// inside a word, its last tokens are removed. The next tokens must spell the same bytes, and may continue beyond them.
+// inside a word, its last tokens are removed, and the next tokens must spell the same bytes but may continue beyond
+// them.
 //
 // Example: a prompt ends with the token " wor", which begins the longer token " world". Healing removes " wor", and the
 // next token may be " world" or " wor" but not " dog".

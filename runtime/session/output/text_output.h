@@ -1,9 +1,9 @@
 // Turns the tokens of the decoder into the pieces that the caller receives.
 //
 // TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, TextOutput
-// rewinds the stream to the token where the string begins, and rejects that token at its place. The decoder then draws
-// another one. TextOutput also applies token healing. emit() returns the oldest buffered token, and flush() returns the
-// rest of the text at a stop.
+// rewinds the stream to the token where the string begins, and rejects that token at its place, so that the decoder
+// draws another one. TextOutput also applies token healing. emit() returns the oldest buffered token, and flush()
+// returns the rest of the text at a stop.
 //
 // Example: with the banned string "bad day", the token " bad" waits in the buffer. If " news" is drawn after it, both
 // tokens are emitted. If " day" is drawn, the stream returns to the place of " bad", and " bad" is rejected there.
