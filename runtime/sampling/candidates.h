@@ -1,15 +1,15 @@
 // The tokens that the stages have not dropped, and their logits, in the order of token ids.
 //
-// At first the set is the caller's whole array, which is not copied. The first stage that changes logits or drops
-// tokens copies the set to the sampler's memory. A temperature is only recorded, and only the weights apply it, until a
-// stage changes logits. A truncation is recorded too, because a draw may follow: if many tokens remain, skipping the
-// others in the draw is faster than dropping them.
+// At first the set is the caller's whole array, which is copied to the sampler's memory only when a stage changes
+// logits or drops tokens. A temperature is only recorded, and only the weights apply it, until a stage changes logits.
+// A truncation is recorded too, because a draw may follow: if many tokens remain, skipping the others in the draw is
+// faster than dropping them.
 //
-// The weight of a token is its unnormalized probability, exp((l - max) / T). The largest weight is 1. Weights are
-// summed as fixed-point integers (to_fixed in kernels/math.h), so a sum does not depend on the order of its terms. A
-// logit of NaN counts as -infinity and has the weight 0.
+// The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
+// summed as fixed-point integers (to_fixed in kernels/math.h), so that a sum does not depend on the order of its terms.
+// A logit of NaN counts as -infinity and has the weight 0.
 //
-// Some truncations keep a prefix of the sorted order. Ranking (ranking.h) finds the end of the prefix.
+// Some truncations keep a prefix of the sorted order, whose end Ranking (ranking.h) finds.
 #pragma once
 
 #include <cassert>
@@ -52,7 +52,7 @@ class TokenWeights {
   // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity. The
   // logits must not change until the next clear() or compute().
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
-  // Restricts the sum and the draws to the tokens that a truncation keeps. Their weights stay the same. The values of
+  // Restricts the sum and the draws to the tokens that a truncation keeps, whose weights stay the same. The values of
   // the truncation must not change until the next compute().
   void restrict_to(const Kernels& kernels, const Truncation& truncation);
   // Invalidates the weights.

@@ -1,5 +1,5 @@
-// The bans that always hold: allowed tokens, suppressed tokens and bad words. They limit the mask, so the stages of the
-// chain never see a banned token.
+// The bans that always hold: allowed tokens, suppressed tokens and bad words. Because they limit the mask, the stages
+// of the chain never see a banned token.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ class PastTokens {
   std::span<const int32_t> in_order();
 
   // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
-  // common prefix of reversed() and reversed().subspan(k). This is the number of tokens before the k newest ones that
+  // common prefix of reversed() and reversed().subspan(k), which is the number of tokens before the k newest ones that
   // repeat the end of the text. Element 0 has no meaning.
   std::span<const uint32_t> repeats();
 

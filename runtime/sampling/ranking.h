@@ -1,10 +1,10 @@
 // Finds tokens by their rank in the sorted order of logits, without sorting.
 //
-// The sorted order is descending logit, then ascending index. sort_key() encodes it as an integer. A truncation needs
-// the border: the key at which a sum over the sorted order reaches a target. Ranking::find_prefix() and key_of_rank()
-// find the border in three steps. First, a sample gives an interval of logits that probably contains the border. Then
-// one vectorized pass sums the weights above the interval. Last, a weighted selection (select_by_sum) finds the border
-// among the few tokens in the interval.
+// The sorted order is descending logit, then ascending index, which sort_key() encodes as an integer. A truncation
+// needs only the border of this order: the key at which a sum over it reaches a target. Ranking::find_prefix() and
+// key_of_rank() find the border in three steps. First, a sample gives an interval of logits that probably contains the
+// border; then one vectorized pass sums the weights above the interval; and last, a weighted selection (select_by_sum)
+// finds the border among the few tokens in the interval.
 //
 // Example: the logits 1, 3, 2, 3 have the sorted order 1, 3, 2, 0 (indices). The sums of their probabilities in this
 // order are 0.40, 0.80, 0.95 and 1. With top_p = 0.75, two tokens remain, and the border is the key of index 3. Only

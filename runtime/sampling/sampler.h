@@ -1,6 +1,6 @@
 // A Sampler takes logits and a mask, runs the chain of stages, and selects one token. A session owns a Sampler and
-// stores the state of its selections per token. A StandaloneSampler stores the state itself and serves the logits of
-// any runtime.
+// stores the state of its selections per token, whereas a StandaloneSampler stores the state itself and serves the
+// logits of any runtime.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct SampledToken {
   uint32_t kept_count;
 };
 
-// Selects tokens with the parameters of the last set_params(). The mask must allow at least one token. The selected
+// Selects tokens with the parameters of the last set_params(). The mask must allow at least one token, and the selected
 // token is always an allowed one.
 //
 // Allowed tokens, suppressed tokens and bad words limit the mask (constrain), so they always hold. If the stages ban
@@ -66,8 +66,8 @@ class Sampler {
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       SamplerState* state);
 
-  // Returns the candidates after bans, biases, forcing, penalties and the bias of the watermark. These stages change
-  // logits because of the text. Temperature, smoothing and truncations are not applied.
+  // Returns the candidates after bans, biases, forcing, penalties and the bias of the watermark, which are the stages
+  // that change logits because of the text. Temperature, smoothing and truncations are not applied.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Returns the candidates after all stages, before the selection. If the selection is greedy, only the most likely one
   // remains.
