@@ -1,9 +1,9 @@
-// The candidates of beam search. A candidate is a token that may continue a beam. This header has the order of
-// candidates, bounded lists of the best ones, and phrases that must appear in the result.
+// The candidates of beam search, which are tokens that may continue a beam: their order, bounded lists of the best
+// ones, and phrases that must appear in the result.
 //
 // Phrases use dynamic beam allocation (Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
 // Allocation for Neural Machine Translation"). A bank is the set of candidates whose sequences have the same number of
-// phrase tokens. The beams are distributed evenly over the banks, because candidates that have begun a phrase would
+// phrase tokens, and the beams are distributed evenly over the banks, because candidates that have begun a phrase would
 // otherwise lose against those that have not.
 //
 // Example: with the phrase "New York" (two tokens), bank 0 has the candidates without "New", bank 1 those that end with

@@ -1,7 +1,7 @@
 // Independent samples: several continuations of one text, drawn with separate random numbers and evaluated in one batch
 // per step. The results are in the order of drawing, sorted by score (best of n), or ranked by minimum Bayes risk
-// (Kumar and Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation"). With minimum Bayes risk,
-// the score of a continuation is its mean similarity to all samples.
+// (Kumar and Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation"), where the score of a
+// continuation is its mean similarity to all samples.
 //
 // Example: the samples 4, 5 and 4 have the mean similarities 2/3, 1/3 and 2/3 if only equal samples are similar, so the
 // majority wins.

@@ -21,9 +21,8 @@
 
 namespace sotto {
 
-// A type-erased reference to the model of a search. A model evaluates sequences that continue one text. It may be of
-// any class with the members begin, grow, logits, keep and similarity of Beams. Tests use functions of the tokens as
-// models.
+// A type-erased reference to the model of a search, which evaluates sequences that continue one text. The model may be
+// of any class with the members begin, grow, logits, keep and similarity of Beams; tests use functions of the tokens.
 class SequenceModel {
  public:
   SequenceModel() = default;
