@@ -1,13 +1,13 @@
 // The operations of the transformer and of the sampling steps that every token needs, each with its contract. Every
-// instruction set implements them and returns the same bits as kernels/reference.
+// instruction set implements them with the same bits as kernels/reference.
 //
 // Three rules ensure equal bits. Integer dot products are exact. Every float reduction runs in 16 virtual lanes:
 // element i is added to lane i % 16, in the order of i, and the lanes are then folded as a tree (lane j + lane j+8,
-// then j+4, j+2, j+1). Everything else is computed element by element with IEEE operations and explicit fma. Products
-// and sums are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
+// then j+4, j+2, j+1). Everything else is computed element by element with IEEE operations and explicit fma, so
+// products and sums are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
 //
-// Inputs are finite unless a comment says otherwise. Other inputs give unspecified numbers but never a fault. Pointers
-// need no alignment. Arrays do not overlap unless a comment allows it. A comment such as (slot, row_stride) is the
+// Inputs are finite unless a comment says otherwise; other inputs give unspecified numbers but never a fault. Pointers
+// need no alignment, and arrays do not overlap unless a comment allows it. A comment such as (slot, row_stride) is the
 // shape of an array, with the outermost dimension first.
 #pragma once
 
@@ -80,8 +80,8 @@ struct AttentionRowsArgs {
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
-// The distance in bytes at which weights, keys and values are prefetched. It is two pages, because the hardware
-// prefetcher stops at the end of a page.
+// The distance in bytes at which weights, keys and values are prefetched: two pages, because the hardware prefetcher
+// stops at the end of a page.
 inline constexpr size_t kPrefetchDistance = 8192;
 
 constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {

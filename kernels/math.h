@@ -50,8 +50,8 @@ static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated
 
 inline constexpr int kLanes = 16;
 
-// The number of fraction bits of a weight in fixed point. A weight is an unnormalized probability from 0 to 1. It is
-// rounded to a multiple of 2^-kFixedBits, so that sums are exact in any order. The last bit of a double in [2^12, 2^13)
+// The number of fraction bits of a weight in fixed point. A weight is an unnormalized probability from 0 to 1, which is
+// rounded to a multiple of 2^-kFixedBits so that sums are exact in any order. The last bit of a double in [2^12, 2^13)
 // is 2^-40, so adding 2^12 performs the rounding.
 inline constexpr int kFixedBits = 40;
 inline uint64_t to_fixed(float weight) {

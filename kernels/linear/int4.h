@@ -66,10 +66,9 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
 // Returns whether this build can multiply 4-bit weights. A build that cannot rejects models with such weights.
 bool int4_available();
 
-// The operands of a multiplication. Kernels that need reordered activations prepare them in groups of rows. In
-// kernels/generic/int4.h, the groups have nearly equal sizes (RowBlocks). Such a group has (block, row, 32)
-// activations, zero-padded, and (block, row) initial values of the sums. An initial value is -7 times the sum of the 32
-// activations.
+// The operands of a multiplication. Kernels that need reordered activations prepare them in groups of rows, which have
+// nearly equal sizes in kernels/generic/int4.h (RowBlocks). Such a group has (block, row, 32) activations, zero-padded,
+// and (block, row) initial values of the sums, each of which is -7 times the sum of the 32 activations.
 struct Int4Args {
   const uint8_t* tiles;
   size_t inputs;

@@ -2,8 +2,8 @@
 // Sums are exact int32. Each output is y = fma(float(sum) * row.scale, weight_scale, bias). As in XNNPACK, denormal
 // operands and results of these float operations count as zeros of the same sign. 4-bit layers keep denormals.
 //
-// There are two implementations with the same bits. The kernels of an instruction set (kernels/linear/int8.h) read
-// packed weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have their own kernels
+// There are two implementations with the same bits. The kernels of an instruction set (kernels/linear/int8.h), which on
+// ARM may be XNNPACK's, read packed weights, and the reference reads plain rows. 4-bit weights have their own kernels
 // and their own definition (kernels/linear/int4.h).
 #pragma once
 
@@ -54,15 +54,15 @@ constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_id
 // not contain it, or if the process already uses another packed layout. kReference never conflicts.
 bool select_linear_isa(Isa isa);
 
-// Returns whether `isa` reads packed weights. All instruction sets except kReference do. The functions on packed
+// Returns whether `isa` reads packed weights, as all instruction sets except kReference do. The functions on packed
 // weights below require such an instruction set.
 bool linear_needs_packing(Isa isa);
 
 // Identifies the packed layout of the selected instruction set: a hash of packed weights.
 uint64_t packed_layout_fingerprint();
 
-// Returns the size in bytes of the packed weights of a shape with the selected instruction set. The size is a multiple
-// of 64.
+// Returns the size in bytes of the packed weights of a shape with the selected instruction set, which is a multiple of
+// 64.
 size_t packed_size(uint32_t inputs, uint32_t outputs);
 
 // Packs weights into `packed`, which must have packed_size() bytes. Returns that size.
@@ -91,10 +91,10 @@ LinearKernels linear_kernels(Isa isa);
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
-// Computes only the outputs whose bits are set in `wanted` (outputs bits), for one row of activations. The results have
-// the same bits as those of run_linear(). The rest of y (outputs) may be overwritten. The call is faster than
-// run_linear() for up to about one percent of the outputs. `scratch` must have inputs bytes plus linear_scratch_size()
-// of one row, and be aligned to 64.
+// Computes only the outputs whose bits are set in `wanted` (outputs bits), for one row of activations, with the same
+// bits as run_linear(). The rest of y (outputs) may be overwritten. For up to about one percent of the outputs, the
+// call is faster than run_linear(). `scratch` must have inputs bytes plus linear_scratch_size() of one row, and be
+// aligned to 64.
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
                         const int8_t* q, const RowQuantization& quantization, float* y, void* scratch);
 
