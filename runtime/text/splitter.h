@@ -1,10 +1,10 @@
-// The steps of a pre-tokenizer. Each step finds the matches of a regular expression in a piece of text. It divides the
-// piece into matches and gaps, and keeps the matches, the gaps, or both.
+// The steps of a pre-tokenizer. Each step finds the matches of a regular expression in a piece of text, which divide
+// the piece into matches and gaps, and keeps the matches, the gaps, or both.
 //
 // The converter compiles an expression (converters/tokenizers/pattern.h) to a deterministic automaton over classes of
 // characters. The automaton finds the match that a backtracking engine prefers, which need not be the longest one. For
 // this, its states are lists of positions in the order of preference (as in RE2). A transition records whether a match
-// ends before the character. An automaton can therefore look one character ahead, as \s+(?!\S) requires.
+// ends before the character, so that an automaton can look one character ahead, as \s+(?!\S) requires.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct SplitPiece {
   bool is_match;
 };
 
-// Remembers where the search for a longer match fails: in `state`, at every position from `begin` to before `end`. Some
-// states read any number of characters without a match. Without this memory, they would make the search quadratic (Reps
+// Remembers where the search for a longer match fails: in `state`, at every position from `begin` to before `end`.
+// Without this memory, states that read any number of characters without a match would make the search quadratic (Reps
 // 1998, "Maximal-Munch Tokenization in Linear Time"). An automaton has at most kMaxLoopStates such states.
 class FailedSearches {
  public:

@@ -22,9 +22,9 @@ struct TokenText {
   size_t healed = 0;
 };
 
-// Finds the place in the tokens [first, end) after which their text has `size` bytes. Sets `*length` to the size of the
-// text before that place. Returns `end` if the text of all tokens is shorter. text_of(i) returns the TokenText of token
-// i, and is called once per token, in order. `characters` is the state before the first token.
+// Finds the place in the tokens [first, end) after which their text has `size` bytes, and sets `*length` to the size of
+// the text before that place. Returns `end` if the text of all tokens is shorter. text_of(i) returns the TokenText of
+// token i, and is called once per token, in order. `characters` is the state before the first token.
 template <typename TextOf>
 TextPlace find_text_place(uint64_t first, uint64_t end, Utf8Stream characters, uint64_t size, TextOf text_of,
                           uint64_t* length) {

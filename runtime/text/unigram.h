@@ -13,8 +13,8 @@
 
 namespace sotto {
 
-// Stores each token of the best path at the position of its first byte. kNoToken stands for a character that no token
-// spells. `tokens` must have word.size() elements. The elements at other positions are undefined.
+// Stores each token of the best path at the position of its first byte; kNoToken stands for a character that no token
+// spells. `tokens` must have word.size() elements, and those at other positions are undefined.
 void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::span<uint32_t> tokens);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// A piece of text to tokenize. Tokenizers may add a space before or after it. This space is not stored in the text, but
+// A piece of text to tokenize. Tokenizers may add a space before or after it, which is not stored in the text, although
 // all functions treat it as an ordinary byte.
 #pragma once
 
