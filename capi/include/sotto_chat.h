@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /* A conversation: messages, and a session that generates replies to them. Before each reply, the
- * conversation makes the session's stream equal to the messages. Only tokens after the common
- * prefix are evaluated. One thread at a time may use a conversation and its session. */
+ * conversation makes the session's stream equal to the messages, and evaluates only the tokens
+ * after the common prefix. One thread at a time may use a conversation and its session. */
 typedef struct sotto_chat sotto_chat;
 
 /* Authors of messages. */
@@ -76,17 +76,17 @@ typedef struct sotto_chat_info {
 /* Returns the text of a predefined format, or an empty string for other values. The text is static.
  *
  * A format says how messages become a prompt. It consists of parts with "{|}" between them. A part
- * contains one of the placeholders {system}, {user}, {assistant} and {tool}. The text of a message
- * with that role replaces the placeholder. A first part without a placeholder is the text at the
- * start. For example:
+ * contains one of the placeholders {system}, {user}, {assistant} and {tool}, which the text of a
+ * message with that role replaces. A first part without a placeholder is the text at the start. For
+ * example:
  *
  *   {system}\n\n{|}User: {user}\n{|}Assistant:{assistant}\n
  *
- * The start and each message, with the text around it, are tokenized one by one, in order. Texts of
- * special tokens in the format become these tokens. A reply follows the text before {assistant},
- * and its own tokens stay in the stream. A stop string ends the reply: the text after {assistant},
- * without its trailing white space. If that text is only white space, the stop string is that text
- * and the first line of the text before {user}. */
+ * The start and each message, with the text around it, are tokenized one by one, in order, and
+ * texts of special tokens in the format become these tokens. A reply follows the text before
+ * {assistant}, and its own tokens stay in the stream. A stop string ends the reply: the text after
+ * {assistant}, without its trailing white space. If that text is only white space, the stop string
+ * is that text and the first line of the text before {user}. */
 SOTTO_API const char* sotto_chat_format_text(sotto_chat_format format);
 
 SOTTO_API void sotto_chat_params_init(sotto_chat_params* params, size_t params_size);
@@ -97,9 +97,9 @@ SOTTO_API sotto_status sotto_chat_memory_size(const sotto_session* session, cons
                                               size_t* memory_size, sotto_error* error);
 
 /* Begins a conversation without messages in `memory`. The format has `format_size` bytes and is
- * copied. `session` and `memory` must outlive the conversation. There is no _deinit function. The
- * call replaces the stops of the session, as sotto_chat_set_stops does with defaults. Errors: as
- * above, INVALID_ARGUMENT (the format, with the offset of the error), TOKENIZER_MISSING,
+ * copied. `session` and `memory` must outlive the conversation, for which there is no _deinit
+ * function. The call replaces the stops of the session, as sotto_chat_set_stops does with defaults.
+ * Errors: as above, INVALID_ARGUMENT (the format, with the offset of the error), TOKENIZER_MISSING,
  * MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_params* params, const char* format,
                                        size_t format_size, void* memory, size_t memory_size, sotto_chat** chat,
@@ -110,11 +110,10 @@ SOTTO_API sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_
 SOTTO_API sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* params, sotto_error* error);
 
 /* Adds a message of `size` bytes, which are copied. The system message comes before all others and
- * is never dropped. A new system message replaces it, and an empty one removes it. If the capacity
- * is exhausted, the oldest turns are dropped. Errors: INVALID_ARGUMENT (no such role, a role
- * without a part in the format, text that is not UTF-8 or contains a special token, a message
- * larger than the capacity), INVALID_STATE (an answer of the model or a tool before a message of
- * the user). */
+ * is never dropped; a new one replaces it, and an empty one removes it. If the capacity is
+ * exhausted, the oldest turns are dropped. Errors: INVALID_ARGUMENT (no such role, a role without a
+ * part in the format, text that is not UTF-8 or contains a special token, a message larger than the
+ * capacity), INVALID_STATE (an answer of the model or a tool before a message of the user). */
 SOTTO_API sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, const char* text, size_t size,
                                       sotto_error* error);
 
@@ -133,9 +132,9 @@ SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sot
                                         sotto_error* error);
 
 /* Removes the last turn: the last message of the user and all messages after it. With `only_reply`,
- * removes only the last message, which must be a reply. sotto_chat_reply can then generate another
- * reply. It is the same unless the seed or a parameter has changed. Errors: INVALID_STATE (there is
- * none). */
+ * removes only the last message, which must be a reply, so that sotto_chat_reply can generate
+ * another one. It is the same unless the seed or a parameter has changed. Errors: INVALID_STATE
+ * (there is none). */
 SOTTO_API sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error);
 
 /* Removes all messages, including the system message. Does nothing in a callback. */

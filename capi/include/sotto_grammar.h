@@ -1,10 +1,10 @@
 /* sotto_grammar.h - grammars that constrain generated text: GBNF, JSON Schema, regular expressions.
  *
- * A grammar is compiled once, or loaded from an image. A vocabulary is prepared once. Both are
- * immutable from then on and may be shared between threads. A matcher follows a text through a
- * grammar and computes which tokens may come next. The result is exact: a token is allowed if and
- * only if the text and the token can be completed to a text of the grammar. A matcher is used by
- * one thread at a time. None of this needs a model; any vocabulary will do.
+ * A grammar is compiled once, or loaded from an image, and a vocabulary is prepared once. Both are
+ * immutable from then on and may be shared between threads. A matcher, which one thread at a time
+ * may use, follows a text through a grammar and computes which tokens may come next. The result is
+ * exact: a token is allowed if and only if the text and the token can be completed to a text of the
+ * grammar. None of this needs a model; any vocabulary will do.
  */
 /* The enums and structs below are generated from capi/params/grammar.toml: edit that file. */
 #ifndef SOTTO_GRAMMAR_H
@@ -178,7 +178,7 @@ SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t pa
 SOTTO_API size_t sotto_grammar_typical_memory(size_t source_size);
 
 /* Compiles a grammar from its UTF-8 source, which may be NULL when `source_size` is 0. The compiler
- * works in `memory`. Afterwards the grammar occupies the first `*grammar_size` bytes of it, and the
+ * works in `memory`, of which the grammar afterwards occupies the first `*grammar_size` bytes; the
  * rest is free for other uses. Errors: GRAMMAR_SYNTAX (the message contains line and column, or the
  * JSON pointer, and the text there; error->offset is the byte), GRAMMAR_UNSUPPORTED,
  * GRAMMAR_TOO_LARGE (try again with more memory), MEMORY_MISALIGNED, INVALID_ARGUMENT naming the
@@ -192,9 +192,10 @@ SOTTO_API sotto_status sotto_grammar_compile(const char* source, size_t source_s
  * SOTTO_BUFFER_TOO_SMALL. `image` may be NULL when `capacity` is 0. Errors: BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size);
 
-/* Verifies the image of a grammar and uses it in place. The image may come from an untrusted
- * source. The bytes must be aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors:
- * GRAMMAR_CORRUPT, GRAMMAR_TOO_LARGE (verifying takes more than about a second), MEMORY_MISALIGNED. */
+/* Verifies the image of a grammar, which may come from an untrusted source, and uses it in place.
+ * The bytes must be aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors:
+ * GRAMMAR_CORRUPT, GRAMMAR_TOO_LARGE (verifying takes more than about a second),
+ * MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
                                           sotto_error* error);
 
@@ -260,9 +261,9 @@ SOTTO_API sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, c
                                                  const sotto_matcher_params* params, size_t* memory_size,
                                                  sotto_error* error);
 
-/* Builds a matcher in `memory`. All of its sequences are empty. `grammar`, `vocabulary` and
- * `memory` must outlive it. If `vocabulary` is NULL, the matcher can follow text but not tokens.
- * Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
+/* Builds a matcher in `memory`, with empty sequences. `grammar`, `vocabulary` and `memory` must
+ * outlive it. If `vocabulary` is NULL, the matcher can follow text but not tokens. Errors: as
+ * above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                           const sotto_matcher_params* params, void* memory, size_t memory_size,
                                           sotto_matcher** matcher, sotto_error* error);

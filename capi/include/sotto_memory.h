@@ -5,7 +5,7 @@
  *   static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
  *       session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, 256, 32, 0)];
  *
- * The arguments are numbers of elements. Each argument is evaluated several times. The results are
+ * The arguments are numbers of elements, each of which is evaluated several times. The results are
  * bytes, and they are valid for the library with the same SOTTO_VERSION.
  */
 #ifndef SOTTO_MEMORY_H

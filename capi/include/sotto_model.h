@@ -48,8 +48,8 @@ enum {
 SOTTO_API const char* sotto_isa_text(sotto_isa isa);
 
 /* Called when sotto_model_init has finished with a range of the model file: `size` bytes at
- * `bytes`. The library rarely reads this range again. The host may release its pages (madvise with
- * MADV_DONTNEED) if they remain readable. */
+ * `bytes`. The library rarely reads this range again, so the host may release its pages (madvise
+ * with MADV_DONTNEED) if they remain readable. */
 typedef void (*sotto_release_fn)(void* user_data, const void* bytes, size_t size);
 
 /* Parameters of a model. */
@@ -141,16 +141,16 @@ SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params
 
 /* Returns the number of bytes of memory that sotto_model_init needs for this file and these
  * parameters. The function also verifies the structure of the file. `file` must be aligned to
- * SOTTO_MEMORY_ALIGNMENT. If it is not, copy it to an aligned block, and pass the block to both
+ * SOTTO_MEMORY_ALIGNMENT; otherwise, copy it to an aligned block, and pass the block to both
  * functions. Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED, CPU_UNSUPPORTED,
  * INVALID_ARGUMENT, INVALID_STATE (isa). */
 SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
                                                size_t* memory_size, sotto_error* error);
 
 /* Opens a model. The object is built in `memory`; both `file` and `memory` must outlive it. The
- * file is used in place and never written. 4-bit weights are read directly from the file. 8-bit
- * weights are read from the file if it contains a section packed for this CPU; otherwise they are
- * packed into `memory`. `params` is copied. Errors: as above, and MEMORY_TOO_SMALL. */
+ * file is used in place and never written: 4-bit weights are read directly from it, and so are
+ * 8-bit weights if it contains a section packed for this CPU; otherwise, 8-bit weights are packed
+ * into `memory`. `params` is copied. Errors: as above, and MEMORY_TOO_SMALL. */
 SOTTO_API sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
                                         void* memory, size_t memory_size, sotto_model** model, sotto_error* error);
 
@@ -214,8 +214,8 @@ enum {
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
-/* Returns the bytes of one token. They belong to the model and may begin or end inside a character.
- * Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
+/* Returns the bytes of one token, which belong to the model and may begin or end inside a
+ * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 
 /* Writes the SOTTO_TOKEN_ flags of one token. Errors: INVALID_ARGUMENT (no such token). */

@@ -165,8 +165,8 @@ typedef struct sotto_sequence_bias {
 /* Changes the logits: `count` floats, one per token of the vocabulary. NaN counts as -infinity.
  * Tokens with the logit +infinity are equally likely, and no others can follow. If no token is
  * left, the stages that ban tokens, such as this one, are skipped. The callback is called on the
- * session's thread, once per token and sequence. It must not call functions of the session: they
- * return SOTTO_INVALID_STATE. */
+ * session's thread, once per token and sequence. It must not call functions of the session, which
+ * return SOTTO_INVALID_STATE then. */
 typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
 /* The same, with the tokens before the one to be selected: `token_count` tokens of the stream,
@@ -478,7 +478,7 @@ typedef struct sotto_sampler_params {
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);
 
-/* Sets the defaults, then the values of a preset. Other parameters may be changed afterwards.
+/* Sets the defaults, then the values of a preset, after which other parameters may be changed.
  * Returns INVALID_ARGUMENT, without a change, for a preset that this version does not have. */
 SOTTO_API sotto_status sotto_sampler_params_init_preset(sotto_sampler_params* params, size_t params_size,
                                                         sotto_preset preset);
@@ -520,7 +520,7 @@ typedef struct sotto_sampler_input {
 SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
                                                  sotto_error* error);
 
-/* Builds a sampler with default parameters in `memory`, which must outlive it. There is no _deinit
+/* Builds a sampler with default parameters in `memory`, which must outlive it; there is no _deinit
  * function. `model` defines the bytes of tokens (for dry_breakers) and the end-of-text token; its
  * vocabulary must have vocabulary_size tokens. If `model` is NULL, tokens have no text, and there
  * is no end-of-text token. Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
@@ -540,10 +540,10 @@ SOTTO_API sotto_status sotto_sampler_sample(sotto_sampler* sampler, const sotto_
                                             sotto_token* token, sotto_error* error);
 
 /* Computes the distribution that a token is drawn from: the remaining tokens in the order of their
- * ids, and their probabilities. It is the result of the chain and of the state that Mirostat and
- * adaptive-p have after earlier calls of sotto_sampler_sample. With temperature 0 or
- * SOTTO_SELECT_GREEDY, only the most likely token remains. Watermarks that replace the selection do
- * not change it. `*count` receives the number of remaining tokens, even with BUFFER_TOO_SMALL. The
+ * ids, and their probabilities. The distribution is the result of the chain and of the state that
+ * Mirostat and adaptive-p have after earlier calls of sotto_sampler_sample; watermarks that replace
+ * the selection do not change it. With temperature 0 or SOTTO_SELECT_GREEDY, only the most likely
+ * token remains. `*count` receives the number of remaining tokens, even with BUFFER_TOO_SMALL. The
  * arrays may be NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,

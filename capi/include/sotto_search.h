@@ -2,10 +2,10 @@
  * search and its variants, parallel samples with reranking, contrastive search.
  *
  * All sequences share the keys and values of the prompt, and each step evaluates all sequences in
- * one batch. Sequences are limited to sequence_tokens tokens. For b sequences of n tokens, a
- * session needs additional memory: about b n / context_tokens times its kv_bytes, and b
- * vocabulary_size floats. A search does not change the session's stream. To continue with a
- * sequence that it found, prefill its tokens.
+ * one batch. Sequences are limited to sequence_tokens tokens, because b sequences of n tokens need
+ * additional memory: about b n / context_tokens times the session's kv_bytes, and b vocabulary_size
+ * floats. A search does not change the session's stream; to continue with a sequence that it found,
+ * prefill its tokens.
  */
 /* The enums and structs below are generated from capi/params/search.toml: edit that file. */
 #ifndef SOTTO_SEARCH_H

@@ -202,8 +202,8 @@ typedef int32_t (*sotto_piece_fn)(void* user_data, const sotto_piece* piece);
 SOTTO_API void sotto_session_params_init(sotto_session_params* params, size_t params_size);
 
 /* Returns the number of bytes that sotto_session_init needs. The number depends only on these
- * parameters and on the shape of the model, not on the CPU. sotto_memory.h computes it at compile
- * time. Errors: INVALID_ARGUMENT naming the parameter. */
+ * parameters and on the shape of the model, not on the CPU, so that sotto_memory.h can compute it
+ * at compile time. Errors: INVALID_ARGUMENT naming the parameter. */
 SOTTO_API sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
                                                  size_t* memory_size, sotto_error* error);
 
@@ -213,8 +213,8 @@ SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_
                                           size_t memory_size, sotto_session** session, sotto_error* error);
 
 /* Closes a session and ends its threads. `session` may be NULL. A second call does nothing if the
- * memory has not been written since. Does nothing in a callback of the session: the session must
- * stay open until the call that runs the callback has returned. */
+ * memory has not been written since, and a call in a callback of the session does nothing either,
+ * because the session must stay open until the call that runs the callback has returned. */
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 
 /* Removes all tokens and restarts the sampler from its seed. All parameters stay in effect. Does
@@ -228,12 +228,12 @@ SOTTO_API void sotto_session_reset(sotto_session* session);
  * context). */
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
-/* Begins an empty stream with embeddings instead of tokens: `count` rows of embedding_size floats.
- * Use it with models that read more than text, for example images or voices. A row replaces the
- * embedding of a token; the model adds the embedding of the position. Rows count as tokens, but the
- * sampler, the matchers and token healing do not see them. Such a stream cannot be saved, and it
- * can be rewound only to 0 or to a length that includes a token after the rows. On
- * SOTTO_STOP_CANCELLED the stream is empty.
+/* Begins an empty stream with embeddings instead of tokens: `count` rows of embedding_size floats,
+ * for models that read more than text, such as images or voices. A row replaces the embedding of a
+ * token, and the model adds the embedding of the position. Rows count as tokens, but the sampler,
+ * the matchers and token healing do not see them. Such a stream cannot be saved, and it can be
+ * rewound only to 0 or to a length that includes a token after the rows. On SOTTO_STOP_CANCELLED
+ * the stream is empty.
  *
  * Errors, after which nothing was evaluated: INVALID_ARGUMENT (no rows, or a number that is not
  * finite), INVALID_STATE (a stream that is not empty, or an overflow mode other than STOP),
@@ -244,7 +244,7 @@ SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, 
  * reason instead, and `*piece` has the token -1 and the text that was withheld. An end-of-text or
  * stop token does not become part of the stream. After SOTTO_STOP_CANCELLED and SOTTO_STOP_CALLBACK
  * the next call continues the text. After any other reason, it returns the same reason without text
- * until a call changes the stream, the sampler, the stops, the limit, the matcher or the guide. A
+ * until a call changes the stream, the sampler, the stops, the limit, the matcher or the guide; a
  * prefill of no tokens also continues the text. Errors: INVALID_STATE (nothing was prefilled, or
  * the grammar's text was already complete at the last prefill). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
@@ -258,7 +258,7 @@ SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_pi
  *
  * Sessions may differ in everything but the model. The list counts as one session for threads: one
  * thread at a time may call this function or use any of the sessions, and a callback must use none
- * of them. The batch uses the threads of sessions[0]. A batch has up to 64 sessions, and up to
+ * of them. The batch uses the threads of sessions[0], and has up to 64 sessions, and up to
  * batch_tokens of the first one that takes part; more sessions are evaluated in several batches.
  * Some tokens are evaluated outside of a batch, with the same result: those of sessions with
  * draft_tokens, those of guides with another model, those that re-anchor a KV ring, and all but the
@@ -287,8 +287,8 @@ SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sott
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
 /* Returns the logits after the last token, before the sampler changes them: vocabulary_size floats,
- * which are valid until the next call with the session. The newest token is evaluated if necessary.
- * If it cannot be evaluated, the function returns SOTTO_STOP_CONTEXT_FULL or SOTTO_STOP_CANCELLED.
+ * which are valid until the next call with the session. The newest token is evaluated if necessary;
+ * if it cannot be evaluated, the function returns SOTTO_STOP_CONTEXT_FULL or SOTTO_STOP_CANCELLED.
  * Errors: INVALID_STATE (the stream is empty). */
 SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count);
 
@@ -374,7 +374,7 @@ SOTTO_API sotto_status sotto_session_set_stops(sotto_session* session, const sot
 /* Token healing, for a prompt that ends inside a word. Removes the last tokens of the prompt, and
  * restricts the next tokens so that they spell the removed bytes and may continue beyond them. The
  * emitted text omits these bytes, because they are already part of the prompt. Call this function
- * after the prefill. Nothing changes if the end of the prompt is not the beginning of a longer
+ * after the prefill; nothing changes if the end of the prompt is not the beginning of a longer
  * token. Errors: INVALID_STATE (nothing was prefilled since the last generated token),
  * TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_session_heal(sotto_session* session);
@@ -414,9 +414,9 @@ enum {
   SOTTO_POOL_MEAN = 1
 };
 
-/* Evaluates tokens as sotto_session_prefill does. Writes their pooled hidden states after the final
- * LayerNorm to `embedding`: embedding_size floats, not normalized. Errors: INVALID_ARGUMENT (no
- * tokens, or a token outside the vocabulary). */
+/* Evaluates tokens as sotto_session_prefill does, and writes their pooled hidden states after the
+ * final LayerNorm to `embedding`: embedding_size floats, not normalized. Errors: INVALID_ARGUMENT
+ * (no tokens, or a token outside the vocabulary). */
 SOTTO_API sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count,
                                            sotto_pooling pooling, float* embedding);
 
@@ -475,7 +475,7 @@ SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, si
 SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size);
 
 /* Restores a saved stream. The session must have the same model, context_tokens, sink_tokens,
- * overflow and features as the saved one. With the same sampler and stops it then generates the
+ * overflow and features as the saved one; with the same sampler and stops, it then generates the
  * same tokens. `bytes` may come from an untrusted source. Errors, after which the session is
  * unchanged: STATE_CORRUPT, INVALID_ARGUMENT (a session with other parameters). */
 SOTTO_API sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size,

@@ -3,13 +3,13 @@
  * A session with draft_tokens guesses the next tokens (the draft) and evaluates them in one batch
  * together with the newest token. The session then draws tokens from the rows of logits of this
  * batch, exactly as it would without a draft. As long as the tokens drawn equal the draft, each of
- * them has saved an evaluation. At the first difference, the rest of the draft is discarded.
- * Tokens, text, probabilities and saved states are bit-identical to those without speculation, in
- * every mode of sampling and with grammars, guides, stops and banned strings. Only the time and
- * sotto_speculation_info differ.
+ * them has saved an evaluation; at the first difference, the rest of the draft is discarded.
+ * Tokens, text, probabilities and saved states are therefore bit-identical to those without
+ * speculation, in every mode of sampling and with grammars, guides, stops and banned strings. Only
+ * the time and sotto_speculation_info differ.
  *
- * A drafted token d is accepted with its probability p(d) under the sampler. This equals the min(1,
- * p/q) of speculative sampling (Leviathan et al. 2023) for a proposal with q(d) = 1.
+ * A drafted token d is accepted with its probability p(d) under the sampler, which equals the
+ * min(1, p/q) of speculative sampling (Leviathan et al. 2023) for a proposal with q(d) = 1.
  */
 /* The enums and structs below are generated from capi/params/speculation.toml: edit that file. */
 #ifndef SOTTO_SPECULATION_H
@@ -42,8 +42,8 @@ enum {
 /* Proposes a draft: writes at most `capacity` tokens that may come next to `drafts` and returns
  * their number. `tokens` are the newest tokens of the stream, at most context_tokens. `hidden` is
  * the hidden state after the final LayerNorm that predicted the last of them (embedding_size
- * floats), or NULL if it is not available. An invalid token and the tokens after it are ignored. If
- * the returned number exceeds `capacity`, the whole draft is ignored. The function must not call
+ * floats), or NULL if it is not available. An invalid token and the tokens after it are ignored,
+ * and if the returned number exceeds `capacity`, so is the whole draft. The function must not call
  * the session. */
 typedef size_t (*sotto_draft_fn)(void* user_data, const sotto_token* tokens, size_t token_count, const float* hidden,
                                  size_t hidden_count, sotto_token* drafts, size_t capacity);
