@@ -11,8 +11,8 @@
 // ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
 //
 // Example: after the first character, the NFA of ab|ac|db|dc has four states, one per alternative. The subset
-// construction makes two states of them, one after a and one after d. The minimization merges these two, because the
-// same strings may follow.
+// construction makes two states of them, one after a and one after d, which the minimization merges, because the same
+// strings may follow.
 #pragma once
 
 #include <algorithm>
@@ -46,9 +46,10 @@ struct Dfa {
   GrowingArray<DfaEdge> edges;
 };
 
-// Builds DFAs. The class Alphabet must have a member `template <typename Visit> void each_symbols(const NfaEdge& edge,
-// Visit visit) const`. It calls visit(Interval) for each interval of symbols of an edge. A builder can build several
-// automata, one after the other, in the same memory.
+// Builds DFAs. The class Alphabet must have a member
+// `template <typename Visit> void each_symbols(const NfaEdge& edge, Visit visit) const`, which calls visit(Interval)
+// for each interval of symbols of an edge. A builder can build several automata, one after the other, in the same
+// memory.
 template <typename Alphabet>
 class SubsetConstruction {
  public:

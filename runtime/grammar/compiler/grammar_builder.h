@@ -1,5 +1,5 @@
 // A grammar as rules over expressions. Every front end (GBNF, JSON Schema, regular expressions) builds one, and the
-// compiler reads it. The builder takes its memory from a workspace. Once the workspace is exhausted, further calls are
+// compiler reads it. The builder takes its memory from a workspace; once the workspace is exhausted, further calls are
 // harmless, and the compiler reports the failure.
 #pragma once
 

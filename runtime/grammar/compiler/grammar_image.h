@@ -1,5 +1,5 @@
 // The file format of compiled grammars. An image is a FlatBuffer (grammar.fbs) that contains the block of a
-// CompiledGrammar. It is written without additional memory, and used in place.
+// CompiledGrammar, written without additional memory and used in place.
 #pragma once
 
 #include <cstddef>

@@ -133,8 +133,8 @@ class Lookahead {
 
   // Computes the lookahead of all states and writes it to the grammar.
   static void find(CompiledGrammar* grammar);
-  // Limits the steps of holds(). Without a limit, the time could be quadratic in the size of a grammar from an image.
-  // When the steps are used up, the result is false.
+  // Limits the steps of holds(), because without a limit, the time could be quadratic in the size of a grammar from an
+  // image. When the steps are used up, the result is false.
   void limit_steps(uint32_t steps) { steps_.limit_steps(steps); }
   bool is_exhausted() const { return steps_.is_exhausted(); }
   // Returns whether the lookahead of a state follows from the lookahead of its successors.

@@ -42,7 +42,7 @@ struct RuleNfa : Nfa {
 };
 
 // Adds an automaton for every rule of the builder. A repetition that needs more than `unrolled_states` states becomes a
-// loop. The body of the loop is added to the builder as a rule.
+// loop, whose body is added to the builder as a rule.
 void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 
 // The results of the analysis of rules and states.
@@ -54,8 +54,8 @@ struct NfaAnalysis {
   GrowingArray<uint8_t> live;        // for each state, whether the exit is reachable
 };
 
-// Analyzes the automata and removes edges that cannot be completed. Loops whose bodies can be empty get the minimum 0.
-// After the analysis, the edge of a call or a loop stands only for non-empty strings.
+// Analyzes the automata and removes edges that cannot be completed. Loops whose bodies can be empty get the minimum 0,
+// so that the edge of a call or a loop stands only for non-empty strings after the analysis.
 void analyze_nfa(RuleNfa& nfa, uint32_t root, Workspace& workspace, NfaAnalysis* analysis);
 
 // The alphabet of rule automata: classes of bytes, classes of tokens, calls, and loops, numbered in this order.

@@ -1,6 +1,6 @@
 // Free text up to a string, for the lazy activation of a grammar. The text is unconstrained until the first of several
-// triggers appears. Right after the trigger, a string of the grammar begins. Triggers are compiled to rules, so masks
-// stay exact and the matcher needs no code for them.
+// triggers appears, right after which a string of the grammar begins. Triggers are compiled to rules, so masks stay
+// exact and the matcher needs no code for them.
 //
 // Example: with the trigger "<tool>", the text "Let me see. " is unconstrained, and after "Let me see. <tool>" only a
 // string of the grammar may follow.
@@ -25,8 +25,8 @@ struct Triggers {
 };
 
 // Adds the rule `*start`: text without any trigger, either alone or followed by a trigger and a string of `root`. There
-// must be at least one trigger. Unconstrained text is UTF-8. A trigger token is recognized by its id. The same text in
-// other tokens is no trigger. `vocabulary` may be null if there are no trigger tokens.
+// must be at least one trigger. Unconstrained text is UTF-8. A trigger token is recognized by its id, so the same text
+// in other tokens is no trigger. `vocabulary` may be null if there are no trigger tokens.
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error);
 

@@ -36,7 +36,7 @@
 namespace sotto {
 
 // Defines the rule `name`. Errors begin with a JSON pointer, or with line and column if the text is not JSON. If the
-// workspace is too small, the result is kGrammarTooLarge. Half of 374 real schemas need less than 64 KiB.
+// workspace is too small, the result is kGrammarTooLarge; half of 374 real schemas need less than 64 KiB.
 Status build_json_schema(std::span<const char> schema, const GrammarParams& options, std::span<const char> name,
                          GrammarBuilder& builder, Error* error);
 

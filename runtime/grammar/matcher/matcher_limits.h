@@ -10,8 +10,8 @@
 
 namespace sotto {
 
-// Returns `given`, with zeros replaced by estimates. The estimates suffice for fast operation, unless the grammar is
-// very ambiguous. `token_count` is the size of the vocabulary, or 0 without one.
+// Returns `given`, with zeros replaced by estimates, which suffice for fast operation unless the grammar is very
+// ambiguous. `token_count` is the size of the vocabulary, or 0 without one.
 MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count);
 
 // The result of a step of the matcher.
@@ -29,7 +29,7 @@ enum class StepResult : uint8_t {
   } while (false)
 
 // The number of elementary steps that are still allowed. Each call of the matcher's interface starts with the full
-// budget. On a very ambiguous grammar, a call then fails with a status instead of running without a bound.
+// budget, so that on a very ambiguous grammar it fails with a status instead of running without a bound.
 class StepBudget {
  public:
   uint64_t remaining() const { return remaining_; }

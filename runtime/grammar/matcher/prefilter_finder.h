@@ -34,7 +34,7 @@ class PrefilterFinder {
   void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, Pin* pins);
 
   // Considers only the tokens whose characters all have a class. If the mask allows exactly those of at most n
-  // characters, returns n. Otherwise returns kUnknownCount.
+  // characters, returns n, and otherwise kUnknownCount.
   uint32_t exact_count(uint32_t set) const;
   // Returns the largest prefilter that the first set of the trail contains. If there is none, the result has no
   // classes.

@@ -46,8 +46,8 @@ class StackStepper {
   StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
-  // A state on top of a node, or a marker. The marker (rule, kRuleMarker) refers to the pending node of a rule. The
-  // marker (kPoppedMarker, node) records that a node has been popped.
+  // A state on top of a node, or a marker: (rule, kRuleMarker) refers to the pending node of a rule, and
+  // (kPoppedMarker, node) records that a node has been popped.
   struct Entry {
     uint32_t state;
     uint32_t node;

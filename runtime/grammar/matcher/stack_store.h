@@ -265,8 +265,8 @@ class StackStore {
   // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if there is not
   // enough memory.
   bool intern_node(FrameSpan frames, uint32_t* node);
-  // Finds or stores a component. Node i has the frames from ends[i - 1] to ends[i]. A parent in the component is given
-  // as kInternal | index. The nodes of the component get consecutive numbers from `first` on.
+  // Finds or stores a component. Node i has the frames from ends[i - 1] to ends[i], in which a parent in the component
+  // is given as kInternal | index. The nodes of the component get consecutive numbers from `first` on.
   bool intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first);
   // Finds or stores the set with these states, which must be sorted by stack_top_less.
   bool intern_set(std::span<const StackTop> states, uint8_t flags, uint32_t* set);

@@ -25,8 +25,8 @@ Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* err
 Status create_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
                                Error* error);
 
-// Version of the section. Increase it with every change to TrieNode or the arrays. The upper half is the version of the
-// text summaries.
+// Version of the section, which increases with every change to TrieNode or the arrays. Its upper half is the version of
+// the text summaries.
 inline constexpr uint32_t kPreparedVersion = kPrefilterVersion << 16 | 1;
 
 // The vocabulary section of a model file.

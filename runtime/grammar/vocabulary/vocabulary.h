@@ -19,8 +19,8 @@
 
 namespace sotto {
 
-// The source of a vocabulary. Special and empty tokens never match text. They are allowed only at the end of the text,
-// or where the grammar names them.
+// The source of a vocabulary. Special and empty tokens never match text, so they are allowed only at the end of the
+// text, or where the grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;
   std::span<const uint32_t> offsets;  // token_count + 1 offsets
