@@ -1,5 +1,5 @@
-// The stages of the chain. A stage is a function that changes logits or drops tokens. Its parameters are in
-// `StageInput::params`, and it runs only if they turn it on.
+// The stages of the chain. A stage is a function that changes logits or drops tokens, and runs only if its parameters
+// in `StageInput::params` turn it on.
 #pragma once
 
 #include <cstddef>
