@@ -173,8 +173,8 @@ struct Kernels {
 
   // Returns the sum of to_fixed(weight_i) over the elements with x_i >= ceiling. Collects the other elements with x_i
   // >= floor: writes first + i to `between`, in order. `between` must have capacity for n elements, and those after the
-  // collected ones may be overwritten. It may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches it.
-  // Weights are from 0 to 1.
+  // collected ones may be overwritten. `between` may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches
+  // it. Weights are from 0 to 1.
   CollectedSum (*sum_and_collect)(const float* x, float floor, float ceiling, const float* weights, int32_t first,
                                   size_t n, int32_t* between);
 };

@@ -1,6 +1,6 @@
 // The kernel table, with one row per instruction set. A row contains the operations of the transformer
 // (kernels/kernels.h) and the linear layers (kernels/linear). Most operations are templates (kernels/generic), compiled
-// for the vectors of each instruction set. Int8 dot products are written separately for each of them.
+// for the vectors of each instruction set, whereas int8 dot products are written separately for each of them.
 #pragma once
 
 #include "kernels/kernels.h"

@@ -17,8 +17,8 @@ namespace sotto::SOTTO_ISA::generic {
 // Number of slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
 
-// Calls multiply(i) for groups of rows i ... i + kRows - 1. There must be at least kRows rows. The last group ends at
-// the last row, so some rows may be computed twice.
+// Calls multiply(i) for groups of rows i ... i + kRows - 1, of which there must be at least kRows. The last group ends
+// at the last row, so some rows may be computed twice.
 template <size_t kRows, class Multiply>
 inline void for_row_groups(size_t count, Multiply multiply) {
   for (size_t i = 0; i + kRows <= count; i += kRows) multiply(i);

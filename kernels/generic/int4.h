@@ -51,7 +51,7 @@ struct Int4Group {
 };
 
 // Computes outputs column ... column + kStrips * V::kColumns - 1 of a tile. With few rows, enough registers are free to
-// multiply all strips of a tile together. The tile is then read once, from front to back.
+// multiply all strips of a tile together, so that the tile is read once, from front to back.
 template <class V, size_t kRows, size_t kStrips>
 inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t column, float* y,
                             size_t y_stride) {

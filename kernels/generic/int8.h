@@ -1,4 +1,4 @@
-// Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory once. It is
+// Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory once: it is
 // prefetched while the previous tile is multiplied, and stays in the caches for all groups of rows.
 //
 // `V` describes an instruction set:

@@ -91,9 +91,9 @@ inline float exp_shifted(const float* x, size_t n, float max, float* y) {
   return fold_add(sum);
 }
 
-// Sums to_fixed(x) over lanes with values from 0 to 1. A float cannot represent an integer of that size, so x is split.
-// First x is rounded to a multiple of 2^-20. The remainder is exact, and is then rounded to a multiple of 2^-40.
-// Together, the two steps round x to nearest, ties to even. Adding kCoarse or kFine performs the rounding.
+// Sums to_fixed(x) over lanes with values from 0 to 1. A float cannot represent an integer of that size, so x is split:
+// first x is rounded to a multiple of 2^-20, and then the remainder, which is exact, to a multiple of 2^-40. Together,
+// the two steps round x to nearest, ties to even. Adding kCoarse or kFine performs the rounding.
 template <class V>
 class FixedSum {
  public:

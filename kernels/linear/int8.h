@@ -81,7 +81,8 @@ struct Int8Batch {
 };
 
 // The kernels of an instruction set for small and for large batches. Decoding multiplies one row per step, and beam
-// search a few; memory bandwidth limits their speed. A prefill multiplies many rows, and arithmetic limits its speed.
+// search a few, so memory bandwidth limits their speed, whereas a prefill multiplies many rows, so arithmetic limits
+// its speed.
 struct Int8Kernels {
   const TileLayout* layout;
   Int8Batch small;  // for at most kSmallBatchRows rows

@@ -13,8 +13,8 @@ struct RowBlock {
   size_t count;
 };
 
-// Divides rows into the smallest number of blocks of at most `max_rows` rows. The higher blocks come first. Example:
-// for (RowBlock b : RowBlocks(rows, 13)).
+// Divides rows into the smallest number of blocks of at most `max_rows` rows, the higher ones first. Example: for
+// (RowBlock b : RowBlocks(rows, 13)).
 class RowBlocks {
  public:
   RowBlocks(size_t rows, size_t max_rows)

@@ -27,8 +27,8 @@ inline __m512i broadcast(const int8_t* q) {
   return _mm512_set1_epi64(bytes);
 }
 
-// Adds the products of activations and weights to the sums. This is written in assembly. With the intrinsic, GCC 12
-// spills the sums of more than eight rows, and copies sums when it reorders the instructions.
+// Adds the products of activations and weights to the sums. The function is written in assembly, because with the
+// intrinsic GCC 12 spills the sums of more than eight rows, and copies sums when it reorders the instructions.
 inline void multiply_add(__m512i& sums, __m512i activations, __m512i weights) {
   asm volatile("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(activations), "v"(weights));
 }
