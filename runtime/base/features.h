@@ -1,5 +1,5 @@
 // The optional parts that this build contains (platforms/cmake/SottoFeatures.cmake). The functions of a missing part
-// remain and fail with kUnsupported. Their implementation is not linked.
+// remain and fail with kUnsupported, but their implementation is not linked.
 #pragma once
 
 namespace sotto {

@@ -88,8 +88,8 @@ class HashIndex {
     set(slot, number + 1);
   }
 
-  // Erases the entry that was inserted last. Erasing in reverse order of insertion never interrupts a chain of probes.
-  // The whole index can therefore be emptied in time proportional to its entries.
+  // Erases the entry that was inserted last. Erasing in reverse order of insertion never interrupts a chain of probes,
+  // so the whole index can be emptied in time proportional to its entries.
   void erase_newest(uint32_t hash, uint32_t number) {
     uint32_t slot = hash & mask_;
     while (at(slot) != number + 1) slot = (slot + 1) & mask_;

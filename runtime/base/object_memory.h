@@ -1,4 +1,4 @@
-// Objects in one block of the caller's memory. The first T::kObjectBytes bytes of the block contain the object. The
+// Objects in one block of the caller's memory. The first T::kObjectBytes bytes of the block contain the object, and the
 // arrays that T::layout(Arena&, ...) takes follow it. kObjectBytes is the same on every platform, because memory sizes
 // are part of the API.
 #pragma once

@@ -32,8 +32,8 @@ uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 // Returns the offset of the first byte that is not part of valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::span<const char> text);
 
-// Turns a stream of byte strings into whole characters. A byte string may end inside a character. The bytes of an
-// incomplete character are withheld. Bytes that cannot belong to a character become U+FFFD, one per maximal subpart.
+// Turns a stream of byte strings into whole characters. A byte string may end inside a character, whose bytes are
+// withheld until it is complete. Bytes that cannot belong to a character become U+FFFD, one per maximal subpart.
 class Utf8Stream {
  public:
   // Returns the maximum number of bytes that append() writes for `size` bytes.

@@ -1,4 +1,4 @@
-// A conversation over a session. It stores the messages. Before a reply, it makes the session's stream equal to their
+// A conversation over a session. It stores the messages and, before a reply, makes the session's stream equal to their
 // prompt.
 #pragma once
 
@@ -52,8 +52,8 @@ class Chat {
   bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
 
  private:
-  // A message. Its contents are the next `size` bytes of the history. They are tokens for the model's replies, and text
-  // for all other messages.
+  // A message. Its contents are the next `size` bytes of the history: tokens for the model's replies, and text for all
+  // other messages.
   struct Message {
     ChatRole role;
     uint32_t size;

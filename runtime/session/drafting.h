@@ -96,8 +96,8 @@ class Drafting {
     Kind kind = kShortMatch;
   };
 
-  // A source of drafts. `draft` adds up to `remaining` drafts. `*kind` is initially the kind of the source; `draft` may
-  // replace it.
+  // A source of drafts. `draft` adds up to `remaining` drafts. `*kind` is initially the kind of the source, which
+  // `draft` may replace.
   struct Source {
     uint32_t bit;
     Kind kind;

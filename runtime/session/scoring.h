@@ -1,5 +1,5 @@
-// Scores and embeddings of given tokens. A score is the log probability of the tokens under the model. An embedding is
-// a vector that represents the tokens.
+// Scores and embeddings of given tokens. A score is the log probability of the tokens under the model, and an embedding
+// is a vector that represents them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The parts of a session. Each part refers only to parts above it. Links to other sessions come last (partners.h).
+// The parts of a session. Each part refers only to parts above it, and links to other sessions come last (partners.h).
 #pragma once
 
 #include "runtime/base/arena.h"

@@ -131,7 +131,7 @@ class TokenStream {
   // a prefill was cancelled.
   Status evaluate_logits(Cancellation* cancellation);
 
-  // Appends a generated token and passes it to the constraint and the guide. The token becomes pending. Token healing
+  // Appends a generated token, which becomes pending, and passes it to the constraint and the guide. Token healing
   // hides its first `healed` bytes from the constraint. On failure nothing has changed.
   Status push(int32_t token, size_t healed, TokenState state);
   // Returns whether truncate(count) is possible.

@@ -88,7 +88,7 @@ class KvSequence {
   bool has_logits() const { return !logits_.empty(); }
   std::span<const float> logits() const { return logits_; }
   // Computes only the logits that `mask` allows. Requires Forward::should_restrict_logits(). `*logits` has one value
-  // per token and is valid until the next call. The values of other tokens are undefined. logits() are lost.
+  // per token, undefined unless `mask` allows the token, and is valid until the next call. logits() are lost.
   Status compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                 std::span<const float>* logits);
 

@@ -80,7 +80,7 @@ class TokenBuffer {
   size_t size_ = 0;
 };
 
-// The state of an output. Saved states contain it. TextOutput computes the text from this state and the stream.
+// The state of an output, as saved states contain it. TextOutput computes the text from this state and the stream.
 struct OutputState {
   TokenBuffer buffer;
   RejectedTokens rejected;
