@@ -25,7 +25,7 @@ struct TileLayout {
   uint32_t columns;
   uint32_t depth;
   uint32_t rotations;
-  // Limits on the number of inputs, beyond which the packed weights of a layer are plain rows, which scalar code
+  // Limits on the number of inputs. Beyond them, the packed weights of a layer are plain rows, which scalar code
   // multiplies.
   uint32_t min_inputs;
   uint32_t max_inputs;
@@ -50,9 +50,9 @@ inline constexpr TileLayout kNeonTiles = {8, 2, 4, 1, std::numeric_limits<uint32
 inline constexpr TileLayout kDotprodTiles = {16, 4, 1, 1, std::numeric_limits<uint32_t>::max()};
 inline constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, std::numeric_limits<uint32_t>::max()};
 
-// Maximum number of rows in a small batch. The limit bounds the scratch memory for reordered activations: a row of a
-// small batch needs 2 bytes per input, padded to 8 inputs, whereas a large batch needs 1 byte, in tiles of 16 rows by
-// 64 inputs, and kernels that need 2 bytes process half of its rows per pass.
+// Maximum number of rows in a small batch. Scratch memory holds the reordered activations. A row of a small batch needs
+// 2 bytes per input, padded to 8 inputs, whereas a large batch needs only 1 byte, in tiles of 16 rows by 64 inputs, so
+// kernels that need 2 bytes process half of its rows per pass.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * ((inputs + 7) / 8 * 8) * sizeof(int16_t);

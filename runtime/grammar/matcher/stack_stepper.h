@@ -2,9 +2,9 @@
 //
 // The algorithm is a step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) whose rules are
 // automata. First, each state on top of a stack moves by the class of the byte. Then the step adds every state that can
-// be reached without another byte: a state that calls a rule pushes a node for the rule and continues in the rule's
-// start state, and a state that may end its rule pops its node, so that every frame of the node continues in its return
-// state. The entries, which are pairs of a state and a node, form a worklist, and each pair is processed once.
+// be reached without another byte. A state that calls a rule pushes a node for the rule and continues in the rule's
+// start state, whereas a state that may end its rule pops its node, so that every frame of the node continues in its
+// return state. The entries, which are pairs of a state and a node, form a worklist, and each pair is processed once.
 //
 // Three measures keep this finite and small:
 // - All calls of one rule in a step share one pending node (pending_nodes.h), so left recursion ends.
