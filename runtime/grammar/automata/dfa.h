@@ -1,14 +1,14 @@
 // Deterministic finite automata: the subset construction, which builds them from an NFA, and their minimization.
 //
 // A DFA is a list of edges instead of a table, because most states have only a few edges. Symbols are consecutive
-// numbers. The owner of an alphabet numbers them so that every label of the NFA covers whole symbols. A grammar has
+// numbers, assigned by the owner of an alphabet so that every label of the NFA covers whole symbols. A grammar has
 // classes of bytes, classes of tokens, and one symbol for each called rule (compiler/rule_nfa.h); a regular expression
 // has classes of code points (regex/automaton.cpp).
 //
 // The subset construction is by Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of the
-// DFA is the set of NFA states that an input can reach. Sets are closed under epsilon edges. States that read no symbol
-// are then dropped, so that equal languages more often have equal sets. The minimization is by Valmari and Lehtinen
-// ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
+// DFA is the set of NFA states that an input can reach. Sets are closed under epsilon edges, after which states that
+// read no symbol are dropped, so that equal languages more often have equal sets. The minimization is by Valmari and
+// Lehtinen ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
 //
 // Example: after the first character, the NFA of ab|ac|db|dc has four states, one per alternative. The subset
 // construction makes two states of them, one after a and one after d, which the minimization merges, because the same

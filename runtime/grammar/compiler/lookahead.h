@@ -1,20 +1,20 @@
-// Lookahead: for each state of a grammar, a set of strings that are certainly allowed after the state. The compiler
-// computes it once.
+// Lookahead: for each state of a grammar, a set of strings that are certainly allowed after the state, which the
+// compiler computes once.
 //
 // Inside a JSON string, nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
 // tokens (token_prefilter.h), provided that all strings over some character classes are known to be allowed.
-// GrammarState stores two such facts. One is the set of classes over which strings of any length are allowed. The other
-// is a number of characters: all strings up to this length are allowed. Both are lower bounds, because calls of rules
-// are followed only one level deep. Flags record whether the number is exact, and whether characters lead back to the
-// same state.
+// GrammarState stores two such facts: the set of classes over which strings of any length are allowed, and a number of
+// characters such that all strings up to this length are allowed. Both are lower bounds, because calls of rules are
+// followed only one level deep. Flags record whether the number is exact, and whether characters lead back to the same
+// state.
 //
 // Each fact about a state follows from its own moves and from facts about the next states. Facts about strings of any
 // length are a greatest fixed point: they are assumed for all states and withdrawn where they do not hold. Counts are a
 // least fixed point: they increase from 0. Both are computed by sweeps over the states, alternately in descending and
 // ascending order. The verifier checks the facts of a loaded grammar in the same way.
 //
-// Grammars read bytes, but these facts are about characters. The analysis therefore follows the UTF-8 forms of all
-// characters of a class at the same time (Utf8Transitions).
+// Grammars read bytes, but these facts are about characters, so the analysis follows the UTF-8 forms of all characters
+// of a class at the same time (Utf8Transitions).
 //
 // Examples: the start of root ::= [a-z]* "\"" has the endless class of lower-case letters: "a", "dog" and any longer
 // word are allowed. The start of root ::= [^"\\]{0,5} "\"" has the count 5: all strings of up to 5 characters are

@@ -4,19 +4,19 @@
 // subtree as soon as its prefix is impossible. A walk over all 50,257 tokens of GPT-2 takes half a millisecond, so four
 // methods avoid most of it:
 // - A mask is computed once per state set and then stored (mask_cache.h).
-// - Sets are truncated first (stack_truncation.h). Stacks that differ only far below the top then share their mask.
+// - Sets are truncated first (stack_truncation.h), so that stacks that differ only far below the top share their mask.
 // - If the number of characters alone decides whether a token is possible, no walk is needed (exact_count).
-// - Otherwise the mask starts with the largest prefilter of the set (prefilter_finder.h). Inside a JSON string, this
-//   prefilter has tens of thousands of tokens. The walk skips the subtrees that the prefilter covers. If no prefilter
-//   is certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes those that
-//   are not possible.
+// - Otherwise the mask starts with the largest prefilter of the set (prefilter_finder.h), which has tens of thousands
+//   of tokens inside a JSON string, and the walk skips the subtrees that the prefilter covers. If no prefilter is
+//   certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes those that are
+//   not possible.
 //
 // If the walk pops a rule below the cut, the set was truncated too early. The draft of the mask is correct up to that
 // node of the trie, so the walk continues from there with stacks of twice the depth.
 //
 // If the rest of the text has a budget of tokens (finish_within), a token must also leave enough of the budget for the
 // shortest completion after the token. For each set, the finder stores the largest number of tokens needed after any
-// possible token. While the budget exceeds this number, it is ignored. Otherwise the walk compares the completion with
+// possible token. While the budget exceeds this number, it is ignored; otherwise the walk compares the completion with
 // the budget at every node.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Token prefilters: sets of tokens, prepared with the vocabulary. The search for a mask can start with such a set of
+// Token prefilters: sets of tokens, prepared with the vocabulary, so that the search for a mask can start with
 // thousands of tokens.
 //
 // Characters are divided into five classes, so the classes in a string fit a small bit set. Characters that JSON
@@ -8,7 +8,7 @@
 // compared with the prefilter 64 at a time, eight per machine word.
 //
 // Example: the token " Hello" has 6 characters: a space, an upper-case letter and lower-case letters. A prefilter of
-// all classes and at most 8 characters contains the token. A prefilter without spaces does not, and neither does one of
+// all classes and at most 8 characters contains the token, whereas one without spaces does not, and neither does one of
 // at most 4 characters.
 #pragma once
 

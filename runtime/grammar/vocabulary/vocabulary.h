@@ -4,8 +4,8 @@
 // a, an, and, b have the ranks 0 to 3, and the node of "a" stands for the ranks 0 to 2. The trie is an array of nodes
 // of eight bytes in depth-first order. A walk proceeds from a node to the next one, or past its subtree if no token
 // with this prefix is possible. Each node and each token has a summary of its text (token_prefilter.h), which decides
-// whether a prefilter contains it. The arrays are built once and then shared. They are built here, in the caller's
-// memory, or by the converter, in the model file (model_vocabulary.h).
+// whether a prefilter contains it. The arrays are built once, here in the caller's memory or by the converter in the
+// model file (model_vocabulary.h), and then shared.
 #pragma once
 
 #include <cstddef>
