@@ -3,8 +3,8 @@
 //
 // In this directory, `V` is the vector of 16 floats of an instruction set, for example in kernels/x86/avx2/vector.h.
 //
-// Files compiled for different instruction sets must never share a function. If they did, the linker would keep only
-// one copy, perhaps one that the CPU cannot run. A header that is compiled for several instruction sets therefore puts
+// Files compiled for different instruction sets must never share a function, because the linker would keep only one
+// copy, perhaps one that the CPU cannot run. A header that is compiled for several instruction sets therefore puts
 // everything into the namespace SOTTO_ISA, a macro with the name of the including file's instruction set. The vectors
 // are also in unnamed namespaces, so that their functions are local to each file.
 //

@@ -1,5 +1,5 @@
-// The tile registers of AMX. The intrinsics of GCC are not used: they accept only literals as tile numbers, and do not
-// declare that loading a tile reads memory. kernels/generic/vector.h explains the unnamed namespace.
+// The tile registers of AMX. The intrinsics of GCC are not used, because they accept only literals as tile numbers, and
+// do not declare that loading a tile reads memory. kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
 #include <cstddef>
