@@ -150,7 +150,7 @@ class Candidates {
   // false.
   bool keep_tokens(std::span<const int32_t> tokens);
 
-  // Returns the ranking of the logits. It is valid until the logits or the set change.
+  // Returns the ranking of the logits, valid until the logits or the set change.
   Ranking& ranking() { return ranking_; }
 
  private:

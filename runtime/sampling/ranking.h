@@ -118,9 +118,9 @@ class Ranking {
   // Initializes the memory.
   void init();
 
-  // Sets the logits. They must not change between the first call of another member and the next set().
+  // Sets the logits, which must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
-  // Sets the logits that remain after a truncation. They must include the largest one.
+  // Sets the logits that remain after a truncation, which must include the largest one.
   void truncate(std::span<const float> logits);
 
   float max();

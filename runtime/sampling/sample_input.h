@@ -48,7 +48,7 @@ class TokenHistory {
 // The input of one sampling step, apart from the logits.
 struct SampleInput {
   TokenHistory history;  // the prompt and the sequence so far, or their newest tokens
-  // Number of tokens in the sequence, which is the index of the draw. It selects the random number.
+  // Number of tokens in the sequence, which is the index of the draw and selects the random number.
   uint64_t draw = 0;
   uint32_t sequence = 0;         // number of the sequence in a search; 0 for the session's own
   uint32_t rejected_count = 0;   // number of tokens that were rejected at this place

@@ -1,4 +1,4 @@
-// Scratch memory shared by stages, selections and Ranking. Its contents are undefined between calls.
+// Scratch memory shared by stages, selections and Ranking, with undefined contents between calls.
 #pragma once
 
 #include <cstddef>

@@ -105,7 +105,7 @@ struct RunningSequence {
   SequenceText text;
 };
 
-// A sequence that has ended. Its tokens are in finished_tokens.
+// A sequence that has ended, whose tokens are in finished_tokens.
 struct FinishedSequence {
   double score = 0;
   double log_probability = 0;

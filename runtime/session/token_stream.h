@@ -38,7 +38,7 @@ struct TokenState {
   bool has(Flags flag) const { return (flags & flag) != 0; }
 };
 
-// A ring with the states of the newest tokens. It has as many elements as the history of the KvSequence.
+// A ring with the states of the newest tokens, which has as many elements as the history of the KvSequence.
 class TokenStates {
  public:
   void layout(Arena& arena, uint32_t context_tokens) {
@@ -120,7 +120,7 @@ class TokenStream {
 
   // Evaluates the pending token, if there is one, together with drafts.
   Status evaluate(Cancellation* cancellation, std::span<const int32_t> drafts = {}, bool want_logits = true);
-  // Returns whether evaluate_each() may evaluate the pending token of this stream. It cannot evaluate drafts.
+  // Returns whether evaluate_each(), which cannot evaluate drafts, may evaluate the pending token of this stream.
   bool can_evaluate_with_others() const {
     return cursor_.has_pending && params_.draft_tokens == 0 && kv_.can_append_with_others(cursor_.pending);
   }

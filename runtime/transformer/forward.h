@@ -84,8 +84,8 @@ class Forward {
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool should_restrict_logits(const TokenMask& mask) const;
 
-  // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding). They are valid until
-  // the next call.
+  // Returns the hidden states of rows of the last batch after the final norm, as (row, embedding), valid until the next
+  // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
   // Applies the final norm and the head to the hidden state of a row before each of `layers`. The logits of layers[i]

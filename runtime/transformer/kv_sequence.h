@@ -61,8 +61,8 @@ class KvSequence {
   // evaluated in one batch, in the memory of the first sequence. `pool` may be null.
   static void append_each(std::span<const Appended> tokens, ThreadPool* pool);
 
-  // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure).
-  // These tokens are rows 0 to count - 1 of the batch for the functions below.
+  // Appends the longest prefix of `tokens` that fits in one batch, and sets `*count` to its length (0 on failure). For
+  // the functions below, these tokens are rows 0 to count - 1 of the batch.
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const Cancellation& cancellation);
 

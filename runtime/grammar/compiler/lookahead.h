@@ -56,8 +56,8 @@ class EnteredPlaces {
   uint64_t places_[kSlots];  // places in the slots that are used
 };
 
-// The transitions of an automaton that reads the UTF-8 forms of all characters that have a class. They are grouped by
-// the byte classes of a grammar.
+// The transitions of an automaton that reads the UTF-8 forms of all characters that have a class, grouped by the byte
+// classes of a grammar.
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);

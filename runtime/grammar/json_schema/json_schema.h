@@ -1,6 +1,6 @@
 // JSON Schema (drafts 4 to 7 and 2020-12) as a grammar, and small languages that use the same parts.
 //
-// The grammar describes the JSON values that the schema allows. They are written in the following form:
+// The grammar describes the JSON values that the schema allows, written in the following form:
 // - White space follows options.json_space.
 // - Members come in any order, but unlisted members come after the required ones. With options.schema_order, the listed
 //   members come in the order of their first mention in the schema (first in "properties", then in "required"), and all

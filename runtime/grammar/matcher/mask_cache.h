@@ -21,8 +21,7 @@ class MaskCache {
   // `mask_bytes` must suffice for one mask of this many tokens. flush() must be called before the first use.
   void layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
-  // Returns zeroed words for a new mask, the draft, in which the caller composes the mask. They are valid until the
-  // next call.
+  // Returns zeroed words for a new mask, the draft, in which the caller composes the mask until the next call.
   uint64_t* begin_draft();
   // Stores the draft and returns its number. If it does not fit, returns kNoMask and keeps the draft.
   uint32_t store_draft();

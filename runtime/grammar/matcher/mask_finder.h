@@ -46,7 +46,7 @@ class MaskFinder {
   static constexpr uint32_t kPinCount = 1 + PrefilterFinder::kPinCount;
   static uint32_t trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
 
-  // Returns the words of the mask of a pinned set, or null if no token is possible. They are valid until the next call.
+  // Returns the words of the mask of a pinned set, valid until the next call, or null if no token is possible.
   StepResult find(const Pin* pin, const uint64_t** words);
   // Like find(), but the text must be complete within `remaining` tokens.
   StepResult find_within(const Pin* pin, uint32_t remaining, const uint64_t** words);
