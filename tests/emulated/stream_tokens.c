@@ -1,5 +1,5 @@
-/* stream_tokens MODEL ISA PROMPT COUNT: streams COUNT tokens after a prompt of PROMPT tokens on one instruction set. What
- * one token costs is the difference between two runs. */
+/* stream_tokens MODEL ISA PROMPT COUNT: streams COUNT tokens after a prompt of PROMPT tokens on one instruction set.
+ * What one token costs is the difference between two runs. */
 #include <sotto.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -82,12 +82,8 @@ TEST(Plan, AConstantLimitHoldsForEverySample) {
 
 Report example_report() {
   Report report;
-  report.machine = {{"cpu", "Example"},
-                    {"cores", 2},
-                    {"architecture", "x86_64"},
-                    {"system", "Linux"},
-                    {"pages", "huge"},
-                    {"transparent_huge_pages", "madvise"},
+  report.machine = {{"cpu", "Example"},   {"cores", 2},      {"architecture", "x86_64"},
+                    {"system", "Linux"},  {"pages", "huge"}, {"transparent_huge_pages", "madvise"},
                     {"load_average", 0.5}};
   report.model = {{"name", "m"}};
   report.settings = {{"isa", "avx2"}, {"threads", 1}, {"runs", 2}, {"version", "1.0.0"}};
