@@ -84,6 +84,7 @@ final class ApiTest {
             System.arraycopy(model, 0, file, offset, model.length);
             Files.write(path, file);
             try (FileChannel open = FileChannel.open(path)) {
+                check(open.size() == file.length, "the file has another size");
                 int descriptor = descriptorOf(path);
                 try (Model inside = Model.open(descriptor, offset, model.length, new ModelParams())) {
                     same(inside.tokenize("Once")[0], text);
