@@ -110,31 +110,36 @@ def screen(text):
     return lines, widest
 
 
+def shown_by_search(columns, command, **environment):
+    """Returns what a command prints, without the line that reports the progress of a slow command and is erased."""
+    return re.sub(r"\r(?:searching: [^\r]*)?\x1b\[K", "", shown_in(columns, command, **environment))
+
+
 def check_beams(program, model):
     """Searches show their sequences while they grow, and erase them at the end."""
     prompt = ["generate", *model, "-q", "-n", "60", "-p"]
     for search in (["--num-beams", "5", "--n", "2"], ["--best-of", "3", "--seed", "1"], ["--penalty-alpha", "0.6"]):
         words = [program, *prompt, "It was", *search]
-        expected = shown_in(40, words, TERM="dumb")
+        expected = shown_by_search(40, words, TERM="dumb")
         expect("step" not in expected, f"{words}: a view on a terminal that cannot move its cursor: {expected!r}")
-        expect(shown_in(40, words) == expected, f"{words}: a view on an unknown terminal")
+        expect(shown_by_search(40, words) == expected, f"{words}: a view on an unknown terminal")
         for columns in (12, 40, 100):
-            text = shown_in(columns, words, TERM="xterm", NO_COLOR="1")
+            text = shown_by_search(columns, words, TERM="xterm", NO_COLOR="1")
             expect("step 1 of 60" in text or columns < 14, f"{words} in {columns} columns: {text!r}")
             expect(not re.search(r"\x1b\[\d*m", text), f"{words}: colours although NO_COLOR is set: {text!r}")
             expect(text.count("\x1b[J") > 0, f"{words}: nothing is erased: {text!r}")
             lines, _ = screen(text)
-            plain, _ = screen(shown_in(columns, words, NO_COLOR="1"))
+            plain, _ = screen(shown_by_search(columns, words, NO_COLOR="1"))
             expect(lines == plain, f"{words}: the terminal shows {lines} instead of {plain}")
             _, widest = screen(text[:text.rindex("\x1b[J")])
             expect(widest < columns, f"{words}: a line of the view has {widest} of {columns} columns")
-        expect("step" not in shown_in(40, [*words, "--json"], TERM="xterm"), f"{words}: a view with --json")
+        expect("step" not in shown_by_search(40, [*words, "--json"], TERM="xterm"), f"{words}: a view with --json")
         piped = subprocess.run(words, capture_output=True, env={"TERM": "xterm"}, text=True, check=True)
         expect(piped.stderr == "" and "\x1b" not in piped.stdout, f"{words}: a view in a pipe")
     words = [program, *prompt, "It was", "--n", "3", "--seed", "1"]
     done = subprocess.run([*words, "--json"], capture_output=True, text=True, check=True)
     texts = {sequence["index"] + 1: sequence["text"] for sequence in json.loads(done.stdout)["sequences"]}
-    frames = re.findall(r"step (\d+) of 60\r\n((?: +\d .*\r\n)+)", shown_in(300, words, TERM="xterm"))
+    frames = re.findall(r"step (\d+) of 60\r\n((?: +\d .*\r\n)+)", shown_by_search(300, words, TERM="xterm"))
     expect(frames and frames[0][0] == "1", f"frames: {frames}")
     for _, lines in frames:
         for number, line in re.findall(r" (\d) (.*)\r\n", lines):
