@@ -139,8 +139,8 @@ MemoryPlan plan_memory(const PlannedModel& model, const SessionParams& params) {
   const uint64_t width = model.embedding_size;
   uint64_t norms = (2 * model.layer_count + 1) * 2 * width * 4;
   if (!has_tiles(model.embedding_size, model.head_bits)) norms += model.vocabulary_size * uint64_t{4};  // scales
-  const bool stops = params.overflow == SOTTO_OVERFLOW_STOP;
-  const uint64_t positions = stops ? params.context_tokens : model.max_context_tokens;
+  // All positions count, also those beyond the context, because systems map pages of a file in groups.
+  const uint64_t positions = model.max_context_tokens;
   add_weights("layers", std::to_string(model.layer_bits) + "-bit layers", layers);
   add_weights("head", std::to_string(model.head_bits) + "-bit head", head);
   add("positions_and_norms", "positions and norms", positions * width * 4 + norms, true);
