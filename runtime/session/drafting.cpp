@@ -54,14 +54,16 @@ void DraftPace::report(size_t accepted, bool rejected) {
   constexpr float kRevivedRate = 0.35f;   // minimum rate after a success, so that cheap drafts get longer again
   constexpr float kGain = 0.15f;          // weight of an accepted draft in the estimate
   constexpr float kLoss = 0.2f;           // weight of a rejected draft
-  constexpr uint32_t kLongestPause = 64;  // so that drafts that keep failing are still tried now and then
+  // Drafts that keep failing are still tried now and then, because the text may change. Drafts that are too costly can
+  // only pay if the cost was overestimated, and a drafting session must first evaluate all tokens since its last draft.
+  const uint32_t longest_pause = is_too_costly_ ? 1 << 20 : 64;
   for (size_t i = 0; i < accepted; ++i) rate_ += (1 - rate_) * kGain;
   if (accepted > 0 && !is_too_costly_) {
     pause_ = kFirstPause;
     rate_ = std::max(rate_, kRevivedRate);
   }
   if (rejected) rate_ -= rate_ * kLoss;
-  if ((rejected && accepted == 0) || is_too_costly_) pause_ = std::min(2 * pause_, kLongestPause);
+  if ((rejected && accepted == 0) || is_too_costly_) pause_ = std::min(2 * pause_, longest_pause);
 }
 
 void Drafting::layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens) {
