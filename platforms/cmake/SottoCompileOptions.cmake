@@ -57,6 +57,16 @@ function(sotto_precompile target)
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endfunction()
 
+# sotto_compile_fast(TARGET SCOPE): for code that takes longer to compile than to run: little optimization, and none in
+# builds with sanitizers, where Clang needs twice the time for -O1.
+function(sotto_compile_fast target scope)
+  if(SOTTO_SANITIZE)
+    target_compile_options(${target} ${scope} -O0)
+  else()
+    target_compile_options(${target} ${scope} $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
 # Sanitizers instrument the whole project.
 if(SOTTO_SANITIZE)
   add_compile_options(-fsanitize=${SOTTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
