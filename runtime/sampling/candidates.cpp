@@ -125,7 +125,7 @@ void Candidates::forget_sums() {
   ranking_.set(*kernels_, {logits_, count_});
 }
 
-size_t Candidates::find(int32_t token) const {
+size_t Candidates::index_of(int32_t token) const {
   if (!is_token(token, vocabulary_size_)) return count_;
   if (ids_ == nullptr) return static_cast<size_t>(token);
   const int32_t* place = std::lower_bound(ids_, ids_ + count_, token);
@@ -133,6 +133,7 @@ size_t Candidates::find(int32_t token) const {
 }
 
 std::span<float> Candidates::mutable_logits() {
+  truncate();
   own_logits();
   forget_sums();  // may precede the writes to the logits, because the values are computed on demand
   return {own_logits_, count_};
@@ -161,34 +162,42 @@ void Candidates::own_logits() {
 }
 
 void Candidates::divide_by(float temperature) {
-  assert(temperature > 0 && truncation_.values == nullptr);
+  assert(temperature > 0);
+  truncate();
   // If 1/T overflows, the largest float is used instead, so that 0 times the factor stays 0.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
   weights_.clear();
 }
 
 const float* Candidates::weights() {
+  truncate();
   if (!weights_.is_valid()) weights_.compute(*kernels_, {logits_, count_}, max(), inverse_temperature_);
   return weights_.data();
 }
 
-uint64_t Candidates::total_fixed() {
-  weights();
-  return weights_.total();
+// Returns weights whose sums and draws include only the tokens of the set. A draw may have restricted them to the
+// recorded truncation, which then need not be carried out.
+const TokenWeights& Candidates::remaining_weights() {
+  if (!weights_.is_restricted()) weights();
+  return weights_;
 }
 
+uint64_t Candidates::total_fixed() { return remaining_weights().total(); }
+
 float* Candidates::scratch_weights() {
-  assert(truncation_.values == nullptr);
   weights();
   weights_.clear();
   return weights_.data();
 }
 
-double Candidates::log_probability(size_t index) {
-  if (!(logits_[index] > kMinusInfinity)) return static_cast<double>(kMinusInfinity);
+double Candidates::log_probability(int32_t token) {
+  const size_t index = index_of(token);
+  const bool is_in_set = index < count_ && truncation_.keeps(index);
+  const float logit = is_in_set ? logits_[index] : kMinusInfinity;
+  if (!(logit > kMinusInfinity)) return static_cast<double>(kMinusInfinity);
   const double sum = total();
-  if (logits_[index] == max()) return -ln(sum);
-  const double difference = static_cast<double>(logits_[index]) - static_cast<double>(max());
+  if (logit == max()) return -ln(sum);
+  const double difference = static_cast<double>(logit) - static_cast<double>(max());
   return difference * static_cast<double>(inverse_temperature_) - ln(sum);
 }
 
@@ -197,18 +206,16 @@ double Candidates::log_probability(size_t index) {
 bool Candidates::should_restrict_draw() {
   constexpr double kMinRatio = 0.125;  // share of the tokens that must remain, by the estimate below
   if (truncation_.values == nullptr || !weights_.is_valid()) return false;
-  // The smallest weight that remains. At most total() / min_weight tokens remain; this bound is the estimate.
+  // The smallest weight that remains. At most total / min_weight tokens remain; this bound is the estimate.
   const float min_weight = truncation_.values == logits_ ? weights_.data()[truncation_.end - 1] : truncation_.floor;
-  return total() >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
+  const double total = static_cast<double>(weights_.total()) * 0x1p-40;
+  return total >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
 }
 
-size_t Candidates::draw(uint64_t random) {
-  if (should_restrict_draw()) {
-    weights_.restrict_to(*kernels_, truncation_);
-  } else {
-    truncate();
-  }
-  return weights_.find(multiply_high(random, total_fixed()));
+int32_t Candidates::draw(uint64_t random) {
+  if (should_restrict_draw()) weights_.restrict_to(*kernels_, truncation_);
+  const TokenWeights& weights = remaining_weights();
+  return id(weights.find(multiply_high(random, weights.total())));
 }
 
 // Continues with the first `count` tokens in own_logits_ and own_ids_. `keeps_max` says whether they include the
@@ -238,29 +245,29 @@ void Candidates::keep_up_to(uint64_t key) {
 }
 
 void Candidates::keep_top(size_t count) {
-  if (count < count_) keep_up_to(ranking_.key_of_rank(count));
+  if (count < this->count()) keep_up_to(ranking_.key_of_rank(count));
 }
 
-void Candidates::keep_from_weight(float floor) {
-  assert(truncation_.values == nullptr);
-  truncation_ = {weights(), floor, count_};
-}
+void Candidates::keep_from_weight(float floor) { truncation_ = {weights(), floor, count_}; }
 
-void Candidates::truncate() {
+// Carries out the recorded truncation.
+void Candidates::drop_truncated() {
   const auto [values, floor, end] = std::exchange(truncation_, {});
-  if (values == nullptr) return;
   size_t kept = keep_part(values, floor, 0, end, 0);
   if (end < count_ && floor < std::numeric_limits<float>::infinity()) {
     kept = keep_part(values, next_above(floor), end, count_ - end, kept);
   }
+  if (weights_.is_restricted()) weights_.clear();
   adopt_own(kept, /*keeps_max=*/true);
 }
 
 void Candidates::keep_from_logit(float floor) {
+  truncate();
   adopt_own(keep_part(logits_, floor, 0, count_, 0), /*keeps_max=*/true);
 }
 
 bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
+  truncate();
   size_t kept = 0;
   size_t next = 0;  // elements before this index may be overwritten
   for (const int32_t token : tokens) {
@@ -280,15 +287,13 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   return kept > 0;
 }
 
-size_t Candidates::positive_weight_count() {
-  weights();
-  return weights_.positive_count();
-}
+size_t Candidates::positive_weight_count() { return remaining_weights().positive_count(); }
 
 double entropy(Candidates& candidates) {
   const float* w = candidates.weights();
+  const size_t count = candidates.count();
   FoldedSum sum;
-  for (size_t i = 0; i < candidates.count(); ++i) sum.add(i, zero_unless(w[i] != 0, w[i] * candidates.gap(i)));
+  for (size_t i = 0; i < count; ++i) sum.add(i, zero_unless(w[i] != 0, w[i] * candidates.gap(i)));
   return ln(candidates.total()) + sum.fold() / candidates.total();
 }
 

@@ -3,7 +3,7 @@
 // At first the set is the caller's whole array, which is copied to the sampler's memory only when a stage changes
 // logits or drops tokens. A temperature is only recorded, and only the weights apply it, until a stage changes logits.
 // A truncation is recorded too, because a draw may follow: if many tokens remain, skipping the others in the draw is
-// faster than dropping them.
+// faster than dropping them. The members that depend on the set drop the tokens of a recorded truncation first.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
 // summed as fixed-point integers (to_fixed in kernels/math.h), so that a sum does not depend on the order of its terms.
@@ -58,6 +58,7 @@ class TokenWeights {
   // Invalidates the weights.
   void clear() { logits_ = nullptr; }
   bool is_valid() const { return logits_ != nullptr; }
+  bool is_restricted() const { return is_valid() && truncation_.values != nullptr; }
 
   float* data() { return weights_; }
   // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
@@ -94,15 +95,29 @@ class Candidates {
   // Starts with all tokens that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);
 
-  size_t count() const { return count_; }
+  // Tokens have the indices 0 ... count() - 1. Indices, and arrays over them, are valid until the set changes.
+  size_t count() {
+    truncate();
+    return count_;
+  }
   int32_t id(size_t index) const { return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index]; }
-  const int32_t* ids() const { return ids_; }  // null if index and id are the same
+  // Returns the id of each token, or null if index and id are the same.
+  const int32_t* ids() {
+    truncate();
+    return ids_;
+  }
   // Returns a logit, without a recorded temperature.
   float logit(size_t index) const { return logits_[index]; }
-  const float* logits() const { return logits_; }
+  const float* logits() {
+    truncate();
+    return logits_;
+  }
   float max() { return ranking_.max(); }
   // Returns the index of a token, or count() if the token is not in the set. `token` may be any number.
-  size_t find(int32_t token) const;
+  size_t find(int32_t token) {
+    truncate();
+    return index_of(token);
+  }
 
   // Replaces the logit of a token by change(logit), if the token is in the set.
   template <typename Change>
@@ -116,7 +131,7 @@ class Candidates {
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
-  // The members from here to draw() require max() > kMinusInfinity.
+  // The members from here to draw() require max() > kMinusInfinity, except log_probability().
 
   // Returns the weight of each token. The weights are valid until the set or the temperature changes.
   const float* weights();
@@ -128,21 +143,15 @@ class Candidates {
   float gap(size_t index) const { return weights_.gap(index); }
   // Returns how many tokens can be drawn.
   size_t positive_weight_count();
-  // Returns ln p = (l - max) / T - ln total, or -infinity for a logit of -infinity.
-  double log_probability(size_t index);
-  // Draws by inversion: returns the first index at which the sum of weights exceeds `random` / 2^64 of the total.
-  // Afterwards, only max(), positive_weight_count(), and id() and log_probability() of this index may be called.
-  size_t draw(uint64_t random);
+  // Returns ln p = (l - max) / T - ln total of a token, or -infinity if its logit is -infinity or it is not in the set.
+  double log_probability(int32_t token);
+  // Draws a token by inversion: returns the first one at which the sum of weights exceeds `random` / 2^64 of the total.
+  int32_t draw(uint64_t random);
 
-  // Truncations. Each must leave at least one token. The first three usually only record which tokens they keep. Until
-  // truncate() has dropped the other tokens, only max() and draw() may be called, and count() includes the tokens that
-  // will be dropped.
+  // Truncations. Each must leave at least one token. The first three usually only record which tokens they keep.
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
   void keep_from_weight(float floor);
-  void truncate();
-
-  // Truncations that drop the other tokens at once.
   void keep_from_logit(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
@@ -151,12 +160,21 @@ class Candidates {
   bool keep_tokens(std::span<const int32_t> tokens);
 
   // Returns the ranking of the logits, valid until the logits or the set change.
-  Ranking& ranking() { return ranking_; }
+  Ranking& ranking() {
+    truncate();
+    return ranking_;
+  }
 
  private:
+  void truncate() {
+    if (truncation_.values != nullptr) drop_truncated();
+  }
+  void drop_truncated();
+  size_t index_of(int32_t token) const;
   void own_logits();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
   void adopt_own(size_t count, bool keeps_max);
+  const TokenWeights& remaining_weights();
   bool should_restrict_draw();
 
   const Kernels* kernels_ = nullptr;
@@ -189,6 +207,7 @@ void Candidates::change_logit(int32_t token, Change change) {
 
 template <typename Stays>
 void Candidates::keep_if(Stays stays) {
+  truncate();
   size_t kept = 0;
   for (size_t i = 0; i < count_; ++i) {
     const bool keeps = stays(i);

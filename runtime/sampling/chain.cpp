@@ -104,7 +104,6 @@ bool Chain::can_ban() const {
 void Chain::run(Candidates& candidates, const StageInput& input, Skip skip) const {
   for (const StageKind kind : stages()) {
     if ((skip.bans && has(kind, kBansTokens)) || (skip.truncations && !has(kind, kReweighs))) continue;
-    candidates.truncate();
     stage_of(kind).run(candidates, input);
   }
 }

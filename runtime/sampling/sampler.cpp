@@ -106,14 +106,11 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
                              SamplerState* state) {
   const StageInput stage_input = make_stage_input(input, *state);
   run(logits, mask, stage_input, {});
-  if (!is_plain_draw(params_)) candidates_.truncate();
-  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(), 0};
-  const size_t index = select(candidates_, stage_input, state);
-  sampled.token = candidates_.id(index);
+  SampledToken sampled = {select(candidates_, stage_input, state), std::numeric_limits<float>::quiet_NaN(), 0};
   assert(mask.allows(static_cast<size_t>(sampled.token)));
   count_for_top_p(sampled.token, state);
   if (params_.log_probabilities) {
-    sampled.sampled_log_probability = static_cast<float>(candidates_.log_probability(index));
+    sampled.sampled_log_probability = static_cast<float>(candidates_.log_probability(sampled.token));
   }
   if (params_.statistics) {
     const bool is_certain = is_greedy(params_) || candidates_.max() == kMinusInfinity;
@@ -131,9 +128,7 @@ Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mas
 Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                            const SamplerState& state) {
   run(logits, mask, make_stage_input(input, state), {});
-  candidates_.truncate();
   if (is_greedy(params_)) candidates_.keep_top(1);
-  candidates_.truncate();
   return candidates_;
 }
 
@@ -141,7 +136,6 @@ Candidates& Sampler::drawable(std::span<const float> logits, const TokenMask& ma
                               const SamplerState& state) {
   Candidates& candidates = apply(logits, mask, input, state);
   apply_selection(candidates, make_stage_input(input, state));
-  candidates.truncate();
   return candidates;
 }
 

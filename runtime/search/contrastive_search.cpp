@@ -94,7 +94,7 @@ size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
     BeamCandidate& candidate = run_.memory.best[count++];
     candidate = {};
     candidate.token = candidates.id(index);
-    candidate.log_probability = candidates.log_probability(index);
+    candidate.log_probability = candidates.log_probability(candidate.token);
     candidate.key = e_to(candidate.log_probability);
   }
   return count;

@@ -49,7 +49,7 @@ double token_count(double s, double mu, double n) {
   return power_of(rate * whole, 1 / s);
 }
 
-size_t draw(Candidates& candidates, const StageInput& input) {
+int32_t draw(Candidates& candidates, const StageInput& input) {
   return select_multinomial(candidates, draw_bits(input, DrawLane::kSelection));
 }
 
@@ -61,23 +61,23 @@ void truncate(Candidates& candidates, const SamplerParams& params, float mu) {
   }
 }
 
-size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
+int32_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
   const SamplerParams& p = input.params;
   truncate(candidates, p, state->mirostat_mu);
-  const size_t picked = draw(candidates, input);
-  state->mirostat_mu = next_mu(candidates, picked, p, state->mirostat_mu);
-  return picked;
+  const int32_t selected = draw(candidates, input);
+  state->mirostat_mu = next_mu(candidates, selected, p, state->mirostat_mu);
+  return selected;
 }
 
 AdaptiveP adaptive_of(const SamplerParams& params) { return {params.adaptive_target, params.adaptive_decay}; }
 
-size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
-  if (candidates.max() == kMinusInfinity) return 0;
+int32_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
+  if (candidates.max() == kMinusInfinity) return candidates.id(0);
   const AdaptiveP adaptive = adaptive_of(input.params);
   adaptive.apply(candidates, *state, input.scratch.floats);
-  const size_t picked = draw(candidates, input);
-  adaptive.record(input.scratch.floats[picked], state);
-  return picked;
+  const int32_t selected = draw(candidates, input);
+  adaptive.record(input.scratch.floats[candidates.find(selected)], state);
+  return selected;
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane) {
   return random_bits(input.params.seed, input.sample.draw, sequence, static_cast<uint32_t>(lane));
 }
 
-size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
+int32_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
   if (is_greedy(input.params)) return select_greedy(candidates);
   const WatermarkParams& watermark = input.params.watermark;
   if (uint64_t seed;
@@ -123,26 +123,21 @@ void apply_selection(Candidates& candidates, const StageInput& input) {
   }
 }
 
-bool is_plain_draw(const SamplerParams& params) {
-  return params.selection == Selection::kMultinomial && !is_greedy(params) &&
-         !replaces_selection(params.watermark.scheme);
-}
+int32_t select_greedy(Candidates& candidates) { return candidates.id(candidates.ranking().argmax()); }
 
-size_t select_greedy(Candidates& candidates) { return candidates.ranking().argmax(); }
-
-size_t select_multinomial(Candidates& candidates, uint64_t random) {
-  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return 0;
+int32_t select_multinomial(Candidates& candidates, uint64_t random) {
+  if (candidates.max() == kMinusInfinity) return candidates.id(0);
   return candidates.draw(random);
 }
 
-size_t select_gumbel(Candidates& candidates, uint64_t seed) {
-  if (candidates.max() == kMinusInfinity) return 0;
+int32_t select_gumbel(Candidates& candidates, uint64_t seed) {
+  if (candidates.max() == kMinusInfinity) return candidates.id(0);
   const float* weights = candidates.weights();
   // Four tokens share one hash, which has the first 16 bits of 1 - u for each of them. The other 48 bits are computed
   // only for tokens that can still win, because -ln u >= 1 - u.
   uint32_t four = UINT32_MAX;
   uint64_t bits = 0;
-  return find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
+  const size_t winner = find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
     const auto id = static_cast<uint32_t>(candidates.id(i));
     if (id / 4 != four) {
       four = id / 4;
@@ -154,6 +149,7 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed) {
     const auto rest = static_cast<double>(split_mix(~seed, id) >> 16) + 0.5;
     return -ln(1 - (static_cast<double>(first) + rest * 0x1p-48) * 0x1p-16) / weight;
   });
+  return candidates.id(winner);
 }
 
 void truncate_mirostat(Candidates& candidates, uint32_t m, float mu) {
@@ -171,9 +167,9 @@ void truncate_mirostat_v2(Candidates& candidates, float mu) {
   keep_probable(candidates, e_to(-static_cast<double>(mu) * kLn2), 1);
 }
 
-float next_mu(Candidates& candidates, size_t picked, const SamplerParams& params, float mu) {
+float next_mu(Candidates& candidates, int32_t selected, const SamplerParams& params, float mu) {
   if (candidates.max() == kMinusInfinity) return mu;
-  const double surprise = -candidates.log_probability(picked) / kLn2;
+  const double surprise = -candidates.log_probability(selected) / kLn2;
   const double step = static_cast<double>(params.mirostat_eta) * (surprise - static_cast<double>(params.mirostat_tau));
   return static_cast<float>(static_cast<double>(mu) - step);
 }

@@ -16,27 +16,24 @@ enum class DrawLane : uint32_t { kSelection = 0, kXtc = 1, kGumbel = 2 };
 // Returns 64 uniform random bits for this draw.
 uint64_t draw_bits(const StageInput& input, DrawLane lane);
 
-// Returns the index of the token that `params.selection` selects. The selection may drop candidates.
-size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
+// Returns the token that `params.selection` selects. The selection may drop candidates.
+int32_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
 // Changes the candidates as select() does before it draws: Mirostat drops candidates, and adaptive-p reweighs them.
 void apply_selection(Candidates& candidates, const StageInput& input);
 
-// Returns whether select() is a plain multinomial draw.
-bool is_plain_draw(const SamplerParams& params);
-
-// Returns the index of the most likely token, and the lowest id among equals.
-size_t select_greedy(Candidates& candidates);
+// Returns the most likely token, and the lowest id among equals.
+int32_t select_greedy(Candidates& candidates);
 
 // The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u). The uniform number u is a function of
 // `seed` and the token id and does not depend on the other candidates. If every logit is -infinity, returns the lowest
 // id.
-size_t select_gumbel(Candidates& candidates, uint64_t seed);
+int32_t select_gumbel(Candidates& candidates, uint64_t seed);
 
 // Draws in proportion to probability, by inversion: returns the first token, in the order of ids, at which the running
 // sum of weights exceeds random / 2^64 of the total. A token with less than 2^-41 of the largest probability is never
 // drawn. If every logit is -infinity, returns the lowest id.
-size_t select_multinomial(Candidates& candidates, uint64_t random);
+int32_t select_multinomial(Candidates& candidates, uint64_t random);
 
 // Mirostat (Basu et al. 2021) truncates the distribution at a threshold mu, and adapts mu so that the surprise of the
 // selected tokens stays near mirostat_tau bits. mu is part of the sampler's state.
@@ -51,7 +48,7 @@ void truncate_mirostat(Candidates& candidates, uint32_t m, float mu);
 void truncate_mirostat_v2(Candidates& candidates, float mu);
 
 // Returns mu - eta (S - tau), where S is the surprise of the selected token in the truncated distribution.
-float next_mu(Candidates& candidates, size_t picked, const SamplerParams& params, float mu);
+float next_mu(Candidates& candidates, int32_t selected, const SamplerParams& params, float mu);
 
 // Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. The goal moves, so
 // that the mean probability of the selected tokens stays near the target.

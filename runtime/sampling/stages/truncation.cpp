@@ -260,14 +260,15 @@ void xtc(Candidates& candidates, const StageInput& input) {
   if (!(min_weight <= 1)) return;
   const auto floor = static_cast<float>(min_weight);
   const float* weights = candidates.weights();
+  const size_t count = candidates.count();
   size_t likely = 0;
   uint64_t last = 0;  // key of the least likely of the tokens above the threshold
-  for (size_t i = 0; i < candidates.count(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (!(weights[i] >= floor)) continue;
     ++likely;
     last = std::max(last, sort_key(candidates.logit(i), i));
   }
-  if (likely < 2 || candidates.count() - (likely - 1) < input.params.min_keep) return;
+  if (likely < 2 || count - (likely - 1) < input.params.min_keep) return;
   candidates.keep_if([&](size_t i) { return !(weights[i] >= floor) || i == key_index(last); });
 }
 

@@ -134,7 +134,7 @@ class Tournament {
  public:
   // Overwrites the candidates' weights.
   Tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers)
-      : candidates_(candidates), p_(candidates.scratch_weights()), words_(scratch.words) {
+      : candidates_(candidates), count_(candidates.count()), p_(candidates.scratch_weights()), words_(scratch.words) {
     for (uint32_t layer = 0;;) {
       shift_ = layer % kWordBits;
       if (shift_ == 0) hash_words(seed, layer > 0);
@@ -166,14 +166,14 @@ class Tournament {
 
  private:
   uint32_t bits_from(uint32_t layer, uint32_t layers) const {
-    const auto few = static_cast<uint32_t>(std::bit_width(candidates_.count())) - 1;
+    const auto few = static_cast<uint32_t>(std::bit_width(count_)) - 1;
     return std::min({few, layers - layer, kMaxBits, kWordBits - layer % kWordBits});
   }
   size_t pattern(size_t i) const { return words_[i] >> shift_ & ((1u << bits_) - 1); }
 
   // Computes the low or the high half of each token's hash, which has the g of 32 layers.
   void hash_words(uint64_t seed, bool high) {
-    for (size_t i = 0; i < candidates_.count(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       const uint64_t hash = split_mix(seed, static_cast<uint32_t>(candidates_.id(i)));
       words_[i] = static_cast<uint32_t>(high ? hash >> 32 : hash);
     }
@@ -181,16 +181,16 @@ class Tournament {
   // Sums p in floats, over blocks that are small enough for the precision of a float.
   void sum_by_pattern() {
     constexpr size_t kPart = 1 << 16;  // number of tokens per block
-    const size_t patterns = size_t{1} << bits_, count = candidates_.count();
+    const size_t patterns = size_t{1} << bits_;
     std::fill_n(sums_, patterns, 0.0);
-    for (size_t first = 0; first < count; first += kPart) {
+    for (size_t first = 0; first < count_; first += kPart) {
       float some[1 << kMaxBits] = {};
-      for (size_t i = first; i < std::min(first + kPart, count); ++i) some[pattern(i)] += p_[i];
+      for (size_t i = first; i < std::min(first + kPart, count_); ++i) some[pattern(i)] += p_[i];
       for (size_t g = 0; g < patterns; ++g) sums_[g] += static_cast<double>(some[g]);
     }
   }
   void scale() {
-    for (size_t i = 0; i < candidates_.count(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       const size_t g = pattern(i);
       const float scaled = p_[i] * (factors_.low[g % 32] * factors_.high[g / 32]);
       p_[i] = scaled >= kMinPart ? scaled : 0.0f;
@@ -207,7 +207,7 @@ class Tournament {
   size_t draw_of(size_t wanted, double target) const {
     double sum = 0;
     size_t last = 0;
-    for (size_t i = 0; i < candidates_.count(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       if (pattern(i) != wanted || !(p_[i] > 0)) continue;
       last = i;
       sum += static_cast<double>(p_[i]);
@@ -216,7 +216,8 @@ class Tournament {
     return last;
   }
 
-  Candidates& candidates_;
+  const Candidates& candidates_;
+  size_t count_;
   float* p_;  // p before the rounds of the last pass
   uint32_t* words_;
   uint32_t shift_ = 0;  // position of the bits of the last pass
@@ -320,23 +321,24 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
   return true;
 }
 
-size_t select_tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers,
-                         uint64_t random) {
-  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return 0;
+int32_t select_tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers,
+                          uint64_t random) {
+  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return candidates.id(0);
   const Tournament tournament(candidates, scratch, seed, layers);
-  return tournament.draw(uniform(random));
+  return candidates.id(tournament.draw(uniform(random)));
 }
 
-size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
-  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return 0;
+int32_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
+  if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return candidates.id(0);
   // -ln(r) / p is smallest where r^(1/p) is largest, and (1 - r) / p is a lower bound of it.
   const float* weights = candidates.weights();
   ComplementStream complements(seed);
-  return find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
+  const size_t winner = find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
     const auto weight = static_cast<double>(weights[i]);
     const double rest = complements.of(candidates.id(i));
     return rest < earliest * weight ? -ln(1 - rest) / weight : earliest;
   });
+  return candidates.id(winner);
 }
 
 }  // namespace sotto

@@ -110,13 +110,13 @@ inline bool replaces_selection(WatermarkScheme scheme) {
 bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* seed);
 
 // Tournament sampling (Dathathri et al. 2024, "Scalable watermarking for identifying large language model outputs")
-// with two tokens per match. Returns the index of the token that wins a tournament of `layers` rounds among the whole
+// with two tokens per match. Returns the token that wins a tournament of `layers` rounds among the whole
 // distribution. Each round replaces p by p (1 + g - q), where q is the probability of g = 1. `random` selects from the
 // p after the last round.
-size_t select_tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers,
-                         uint64_t random);
+int32_t select_tournament(Candidates& candidates, const SamplerScratch& scratch, uint64_t seed, uint32_t layers,
+                          uint64_t random);
 
-// Returns the index of the token with the largest r^(1/p) (Aaronson 2022), and the lowest id among equals.
-size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed);
+// Returns the token with the largest r^(1/p) (Aaronson 2022), and the lowest id among equals.
+int32_t select_gumbel_watermark(Candidates& candidates, uint64_t seed);
 
 }  // namespace sotto

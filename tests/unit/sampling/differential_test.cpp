@@ -68,7 +68,7 @@ void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sam
   bench.run(one, {}, c.token_history());
   set = oracle::penalize(set, c.history, params.repetition_window, params.repetition_penalty);
   const size_t greedy = oracle::sorted(set)[0];
-  ASSERT_EQ(candidates.id(select_greedy(candidates)), set.ids[greedy]);
+  ASSERT_EQ(select_greedy(candidates), set.ids[greedy]);
 
   (one = plain()).top_k = params.top_k;
   bench.run(one);
@@ -87,7 +87,7 @@ void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sam
   if (params.temperature > 0) {
     candidates.divide_by(params.temperature);
     const uint64_t random = random_bits(params.seed, draw);
-    token = candidates.id(select_multinomial(candidates, random));
+    token = select_multinomial(candidates, random);
     const long double uniform = static_cast<long double>(random) * 0x1p-64L;
     ASSERT_TRUE(oracle::accepts_draw(set, params.temperature, uniform, token)) << token;
   }

@@ -107,16 +107,33 @@ TEST(Draw, BordersBetweenTokensAreExact) {
   TestCandidates bench(kCount);
   Candidates& candidates = bench.begin(logits);
   ASSERT_EQ(candidates.total_fixed(), uint64_t{kCount} << kFixedBits);
-  for (uint64_t i = 1; i < kCount; ++i) {
+  for (int32_t i = 1; i < static_cast<int32_t>(kCount); ++i) {
     // The smallest random number that reaches i / kCount of 2^64.
-    const uint64_t border = i * (UINT64_MAX / kCount) + (i * (UINT64_MAX % kCount + 1) + kCount - 1) / kCount;
+    const auto n = static_cast<uint64_t>(i);
+    const uint64_t border = n * (UINT64_MAX / kCount) + (n * (UINT64_MAX % kCount + 1) + kCount - 1) / kCount;
     ASSERT_EQ(candidates.draw(border), i);
     ASSERT_EQ(candidates.draw(border - 1), i - 1);
   }
 }
 
-// The draw does not depend on whether a truncation is performed or left to the draw.
-TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
+// Kernels that count the calls that drop tokens.
+int drop_count = 0;
+
+const Kernels* counting_kernels() {
+  static const Kernels counting = [] {
+    Kernels kernels = *find_kernels(Isa::kAuto);
+    kernels.keep_from = [](const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id,
+                           size_t n, float* kept_x, int32_t* kept_ids) {
+      ++drop_count;
+      return find_kernels(Isa::kAuto)->keep_from(key, floor, x, ids, first_id, n, kept_x, kept_ids);
+    };
+    return kernels;
+  }();
+  return &counting;
+}
+
+// No result depends on whether the truncation has been carried out, or only recorded.
+TEST(Draw, ConsidersOnlyTokensThatATruncationKeeps) {
   constexpr size_t kCount = 12 * TokenWeights::kChunk + 100;
   using oracle::Mode;
   const std::pair<Mode, double> truncations[] = {{Mode::kTopP, 0.95}, {Mode::kTopP, 0.3},     {Mode::kTopH, 0.6},
@@ -124,8 +141,8 @@ TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
                                                  {Mode::kTopK, 5000}};
   std::mt19937_64 random(7);
   std::normal_distribution<float> normal;
-  TestCandidates eager_bench(kCount), lazy_bench(kCount);
-  int left = 0;
+  TestCandidates eager_bench(kCount), lazy_bench(kCount, counting_kernels());
+  int recorded_count = 0;
   for (const float step : {0.0f, 0.01f, 1.0f, 100.0f}) {  // steps of the logits; above 1 all are equal
     std::vector<float> logits(kCount);
     for (float& l : logits) l = step > 0 ? std::round(normal(random) / step) * step : normal(random);
@@ -136,18 +153,28 @@ TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
         Candidates& eager = eager_bench.begin(logits);
         if (mode == Mode::kTopK) eager.weights();
         eager_bench.run(params);
-        const size_t expected = eager.draw(bits);
+        const std::vector<int32_t> kept = ids_of(eager);
+        const int32_t expected = eager.draw(bits);
         Candidates& lazy = lazy_bench.begin(logits);
         if (mode == Mode::kTopK) lazy.weights();
-        lazy_bench.record(params);
-        const size_t drawn = lazy.draw(bits);
-        left += lazy.count() != eager.count() ? 1 : 0;
-        ASSERT_EQ(lazy.id(drawn), eager.id(expected));
-        ASSERT_EQ(lazy.log_probability(drawn), eager.log_probability(expected));
+        lazy_bench.run(params);
+        drop_count = 0;
+        ASSERT_EQ(lazy.draw(bits), expected);
+        const bool has_dropped = drop_count > 0;
+        ASSERT_EQ(lazy.log_probability(expected), eager.log_probability(expected));
+        const auto other = static_cast<int32_t>(random() % kCount);
+        ASSERT_EQ(lazy.log_probability(other), eager.log_probability(other));
+        ASSERT_EQ(lazy.positive_weight_count(), eager.positive_weight_count());
+        ASSERT_EQ(lazy.draw(~bits), eager.draw(~bits));
+        ASSERT_EQ(lazy.total_fixed(), eager.total_fixed());
+        ASSERT_EQ(ids_of(lazy), kept);
+        recorded_count += !has_dropped && drop_count > 0 ? 1 : 0;
+        ASSERT_EQ(lazy.total_fixed(), eager.total_fixed());
+        ASSERT_EQ(lazy.draw(bits), expected);
       }
     }
   }
-  EXPECT_GT(left, 100);
+  EXPECT_GT(recorded_count, 100);
 }
 
 TEST(Draw, SuccessiveDrawsAreIndependent) {

@@ -132,7 +132,7 @@ void check_log_softmax(const Json& c) {
   Candidates& candidates = bench.begin(logits);
   double sum = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
-    const double p = std::exp(candidates.log_probability(i));
+    const double p = std::exp(candidates.log_probability(candidates.id(i)));
     sum += p;
     EXPECT_NEAR(p / c["expected"]["probs"][i].get<double>(), 1, 1e-5) << i;
   }

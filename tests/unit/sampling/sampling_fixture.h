@@ -102,19 +102,12 @@ class TestCandidates {
 
   // Runs the stages that `params` turn on.
   void run(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
-    record(params, state, history);
-    candidates_.truncate();
-  }
-  // The same, but leaves the last truncation to a draw.
-  void record(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
     SampleInput input;
     input.history = history;
     past_.begin(input, params.penalize_prompt);
     const StageInput stage_input = {params, context_, input, state, past_, breakers_, scratch_};
     Chain::make(params).run(candidates_, stage_input, {});
-    if (!is_greedy(params)) return;
-    candidates_.truncate();
-    candidates_.keep_top(1);
+    if (is_greedy(params)) candidates_.keep_top(1);
   }
   Candidates& candidates() { return candidates_; }
   const SamplerScratch& scratch() const { return scratch_; }
@@ -133,10 +126,10 @@ class TestCandidates {
 inline float raw_log_probability(const std::vector<float>& logits, int32_t token,
                                  const Kernels* kernels = find_kernels(Isa::kAuto)) {
   TestCandidates candidates(logits.size(), kernels);
-  return static_cast<float>(candidates.begin(logits).log_probability(static_cast<size_t>(token)));
+  return static_cast<float>(candidates.begin(logits).log_probability(token));
 }
 
-inline std::vector<int32_t> ids_of(const Candidates& candidates) {
+inline std::vector<int32_t> ids_of(Candidates& candidates) {
   std::vector<int32_t> ids(candidates.count());
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = candidates.id(i);
   return ids;

@@ -105,7 +105,7 @@ TEST(TopP, DecaysToTopPMin) {
     params.top_p = top_p;
     params.top_p_decay = decay;
     params.top_p_min = min_p;
-    const Candidates& candidates = bench.begin(logits);
+    Candidates& candidates = bench.begin(logits);
     bench.run(params, {.top_p_step = step});
     return candidates.count();
   };

@@ -164,8 +164,10 @@ TEST(Watermark, TournamentAndGumbelKeepTheDistribution) {
     std::vector<double> counts[2] = {std::vector<double>(kCount), std::vector<double>(kCount)};
     for (int draw = 0; draw < kDraws; ++draw) {
       const uint64_t seed = random(), bits = random();
-      ++counts[0][select_tournament(bench.begin(logits), bench.scratch(), seed, 30, bits)];
-      ++counts[1][select_gumbel_watermark(bench.begin(logits), seed)];
+      const int32_t tournament = select_tournament(bench.begin(logits), bench.scratch(), seed, 30, bits);
+      const int32_t gumbel = select_gumbel_watermark(bench.begin(logits), seed);
+      ++counts[0][static_cast<size_t>(tournament)];
+      ++counts[1][static_cast<size_t>(gumbel)];
     }
     for (const auto& count : counts) {
       double chi_square = 0;
@@ -228,8 +230,8 @@ TEST(Watermark, TournamentByPatternsEqualsTheTournament) {
     const auto logits = make_logits(LogitKind::kNarrow, count, random);
     const uint64_t seed = random(), bits = random();
     TestCandidates bench(count);
-    const size_t picked = select_tournament(bench.begin(logits), bench.scratch(), seed, layers, bits);
-    same += picked == tournament_oracle(logits, seed, layers, bits) ? 1 : 0;
+    const int32_t selected = select_tournament(bench.begin(logits), bench.scratch(), seed, layers, bits);
+    same += static_cast<size_t>(selected) == tournament_oracle(logits, seed, layers, bits) ? 1 : 0;
   }
   EXPECT_GE(same, all - 2);  // a draw may be at a border
 }
@@ -242,12 +244,12 @@ TEST(Watermark, GumbelSelectsTheEarliestArrival) {
     const uint64_t seed = random();
     TestCandidates bench(count);
     Candidates& candidates = bench.begin(logits);
-    const size_t picked = select_gumbel_watermark(candidates, seed);
+    const auto selected = static_cast<size_t>(select_gumbel_watermark(candidates, seed));
     const double max = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
     const auto time = [&](size_t t) {
       return -std::log(uniform_of(seed, static_cast<int32_t>(t))) / std::exp(static_cast<double>(logits[t]) - max);
     };
-    for (size_t t = 0; t < count; ++t) ASSERT_GE(time(t), time(picked) * (1 - 1e-4));
+    for (size_t t = 0; t < count; ++t) ASSERT_GE(time(t), time(selected) * (1 - 1e-4));
   }
 }
 
