@@ -159,10 +159,10 @@ struct SavedState::Counts {
   }
 };
 
-SavedState::Header SavedState::make_header(const Session& session) {
-  const SessionParams& params = session.parts().stream.params();
+SavedState::Header SavedState::make_header(const TokenStream& stream) {
+  const SessionParams& params = stream.params();
   Header header;
-  header.fingerprint = session.parts().stream.model().view().fingerprint();
+  header.fingerprint = stream.model().view().fingerprint();
   header.context_tokens = params.context_tokens;
   header.sink_tokens = params.sink_tokens;
   header.overflow = static_cast<uint32_t>(params.overflow);
@@ -218,9 +218,9 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
   return Status::kOk;
 }
 
-void SavedState::write(const Session& session, ByteWriter* writer) {
-  const TokenStream& stream = session.parts().stream;
-  const OutputState& output = session.parts().output.state();
+void SavedState::write(const SessionParts& parts, ByteWriter* writer) {
+  const TokenStream& stream = parts.stream;
+  const OutputState& output = parts.output.state();
   const TokenStates& states = stream.states();
   KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
   Counts counts;
@@ -235,7 +235,7 @@ void SavedState::write(const Session& session, ByteWriter* writer) {
   counts.rejected_attempts = output.rejected.attempts();
   counts.reject_newest = output.reject_newest ? 1 : 0;
   counts.end = static_cast<int32_t>(output.end);
-  counts.stop = ends_text(session.parts().stop) ? static_cast<int32_t>(session.parts().stop) : 0;
+  counts.stop = ends_text(parts.stop) ? static_cast<int32_t>(parts.stop) : 0;
   counts.visit(writer);
   writer->put_array(output.healing.bytes().data(), output.healing.bytes().size());
   for (uint64_t i = states.begin(); i < stream.token_count(); ++i) write_state(states[i], writer);
@@ -248,38 +248,37 @@ void SavedState::write(const Session& session, ByteWriter* writer) {
 
 size_t SavedState::size(const Session& session) {
   ByteWriter measure(nullptr);
-  write(session, &measure);
+  write(session.parts_, &measure);
   return kHeaderSize + measure.size() + Header::kChecksumSize;
 }
 
 void SavedState::save(const Session& session, uint8_t* bytes) {
-  Header header = make_header(session);
+  Header header = make_header(session.stream());
   header.size = size(session);
   ByteWriter writer(bytes);
   writer.put_array(Header::kMagic, sizeof Header::kMagic);
   writer.put(Header::kVersion);
   writer.put(uint32_t{0});
   header.visit(&writer);
-  write(session, &writer);
+  write(session.parts_, &writer);
   writer.put(xxhash64(bytes, writer.size()));
 }
 
 Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Error* error) {
-  SOTTO_TRY(check_header(bytes, make_header(*session), error));
+  SOTTO_TRY(check_header(bytes, make_header(session->stream()), error));
   const auto body = bytes.subspan(kHeaderSize).first(bytes.size() - kHeaderSize - Header::kChecksumSize);
   ByteReader verifier(body);
-  if (!verify(*session, &verifier) || verifier.failed() || verifier.rest() != 0) {
+  if (!verify(session->stream(), &verifier) || verifier.failed() || verifier.rest() != 0) {
     return fail(error, Status::kStateCorrupt, "the saved state is inconsistent");
   }
   session->reset();
   ByteReader reader(body);
-  read(&reader, session);
+  read(&reader, &session->parts_);
   return Status::kOk;
 }
 
 // Verifies the values that read() restores, without changing the session.
-bool SavedState::verify(const Session& session, ByteReader* reader) {
-  const TokenStream& stream = session.parts().stream;
+bool SavedState::verify(const TokenStream& stream, ByteReader* reader) {
   const uint32_t vocabulary = stream.model().config().vocabulary_size;
   KvSequencePosition position;
   Counts saved;
@@ -308,9 +307,9 @@ bool SavedState::verify(const Session& session, ByteReader* reader) {
 }
 
 // Restores the state of a session that has just been reset.
-void SavedState::read(ByteReader* reader, Session* session) {
-  TokenStream& stream = session->parts().stream;
-  OutputState& output = session->parts().output.state();
+void SavedState::read(ByteReader* reader, SessionParts* parts) {
+  TokenStream& stream = parts->stream;
+  OutputState& output = parts->output.state();
   const ModelConfig& config = stream.model().config();
   KvSequenceImage::read(&stream.kv(), config, reader);
   Counts saved;
@@ -336,14 +335,14 @@ void SavedState::read(ByteReader* reader, Session* session) {
   output.rejected.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
   output.reject_newest = saved.reject_newest != 0;
   output.end = static_cast<Status>(saved.end);
-  session->parts().stop = static_cast<Status>(saved.stop);
-  session->parts().output.rebuild();
+  parts->stop = static_cast<Status>(saved.stop);
+  parts->output.rebuild();
 }
 
 Status SavedState::fork(const Session& from, Session* to, Error* error) {
   if (&from == to) return fail(error, Status::kInvalidArgument, "to is the session itself; it must be another session");
-  const Header own = make_header(*to);
-  const Header other = make_header(from);
+  const Header own = make_header(to->stream());
+  const Header other = make_header(from.stream());
   if (own.fingerprint != other.fingerprint) {
     return fail(error, Status::kInvalidArgument, "to has another model; it must have the one of the session");
   }
@@ -352,8 +351,8 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
     return fail(error, Status::kInvalidArgument, "context_tokens, sink_tokens, overflow or features of the two differ");
   }
   to->reset();
-  const TokenStream& source = from.parts().stream;
-  TokenStream& stream = to->parts().stream;
+  const TokenStream& source = from.stream();
+  TokenStream& stream = to->parts_.stream;
   KvSequenceImage::copy(source.kv(), source.model().config(), &stream.kv());
   stream.set_cursor(source.cursor());
   stream.states().drop_before(source.states().begin());
@@ -363,10 +362,10 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   // The copy has no constraint and no guide.
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
-  TextOutput& output = to->parts().output;
-  output.state() = from.parts().output.state();
+  TextOutput& output = to->parts_.output;
+  output.state() = from.parts_.output.state();
   output.rebuild();
-  to->parts().stop = from.parts().stop;
+  to->parts_.stop = from.parts_.stop;
   return Status::kOk;
 }
 

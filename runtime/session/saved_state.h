@@ -34,11 +34,11 @@ class SavedState {
   struct Header;
   struct Counts;
 
-  static Header make_header(const Session& session);
+  static Header make_header(const TokenStream& stream);
   static Status check_header(std::span<const uint8_t> bytes, const Header& expected, Error* error);
-  static void write(const Session& session, ByteWriter* writer);
-  static bool verify(const Session& session, ByteReader* reader);
-  static void read(ByteReader* reader, Session* session);
+  static void write(const SessionParts& parts, ByteWriter* writer);
+  static bool verify(const TokenStream& stream, ByteReader* reader);
+  static void read(ByteReader* reader, SessionParts* parts);
 };
 
 }  // namespace sotto

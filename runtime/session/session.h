@@ -83,9 +83,6 @@ class Session {
   void reset_timings();
 
   bool is_in_use() const { return parts_.is_in_use(); }
-  // Returns the parts, for saved states.
-  SessionParts& parts() { return parts_; }
-  const SessionParts& parts() const { return parts_; }
 
   // Calls a function with the session and records its error, if any, for last_error().
   template <typename Function>
@@ -104,6 +101,9 @@ class Session {
   Error* mutable_last_error() { return &last_error_; }
 
  private:
+  friend class SavedState;
+  friend class SessionBatch;
+
   Status start_threads(const SessionParams& params, Error* error);
   Status next_piece();
   Status decode_token();

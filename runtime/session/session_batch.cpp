@@ -38,7 +38,7 @@ bool needs_logits(const SessionParts& parts) {
 }  // namespace
 
 SessionBatch::~SessionBatch() {
-  for (size_t i = 0; i < marked_count_; ++i) sessions_[i].parts().in_use = false;
+  for (size_t i = 0; i < marked_count_; ++i) sessions_[i].parts_.in_use = false;
 }
 
 Status SessionBatch::begin(Error* error) {
@@ -58,7 +58,7 @@ Status SessionBatch::begin(Error* error) {
       return fail(error, Status::kInvalidArgument, "sessions[", i,
                   "] is given twice, or as the guide or draft session of another one");
     }
-    sessions_[i].parts().in_use = true;
+    sessions_[i].parts_.in_use = true;
     ++marked_count_;
   }
   return Status::kOk;
@@ -67,9 +67,9 @@ Status SessionBatch::begin(Error* error) {
 void SessionBatch::evaluate() {
   if (sessions_.count == 0) return;
   const uint64_t begin_ns = monotonic_ns();
-  StreamBatch batch(sessions_[0].parts().pool);
+  StreamBatch batch(sessions_[0].parts_.pool);
   for (size_t i = 0; i < sessions_.count; ++i) {
-    SessionParts& parts = sessions_[i].parts();
+    SessionParts& parts = sessions_[i].parts_;
     if (!parts.stream.has_pending() || !needs_logits(parts)) continue;
     parts.step_begin_ns = begin_ns;
     batch.add(parts.stream);
@@ -81,10 +81,10 @@ void SessionBatch::evaluate() {
 
 Status SessionBatch::next(size_t index) {
   Session& session = sessions_[index];
-  session.parts().in_use = false;
+  session.parts_.in_use = false;
   const Status status = session.run_and_record_error([](Session& s) { return s.next(); });
-  session.parts().in_use = true;
-  session.parts().step_begin_ns = 0;
+  session.parts_.in_use = true;
+  session.parts_.step_begin_ns = 0;
   return status;
 }
 
