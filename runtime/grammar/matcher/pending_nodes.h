@@ -19,6 +19,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/grammar/automata/components.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/matcher/frame_array.h"
 #include "runtime/grammar/matcher/matcher_limits.h"
 #include "runtime/grammar/matcher/stack_store.h"
 
