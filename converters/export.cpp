@@ -9,6 +9,7 @@
 #include "converters/readers/named_checkpoint.h"
 #include "converters/tensors/ggml_types.h"
 #include "converters/tokenizers/names.h"
+#include "kernels/sizes.h"
 
 namespace sotto {
 namespace {
@@ -300,7 +301,7 @@ void export_safetensors(const Checkpoint& checkpoint, const std::filesystem::pat
     size = end;
   });
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
+  text.resize(align_up(text.size(), 8), ' ');  // aligns the data
 
   std::filesystem::create_directories(directory);
   OutputFile file(directory / "model.safetensors");

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "kernels/generated/isa.h"
+#include "kernels/sizes.h"
 
 namespace sotto {
 
@@ -85,7 +86,7 @@ inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 inline constexpr size_t kPrefetchDistance = 8192;
 
 constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {
-  return (row_count + kAttentionGroupRows - 1) / kAttentionGroupRows * kAttentionGroupRows * slot_count;
+  return align_up(row_count, kAttentionGroupRows) * slot_count;
 }
 
 // A sum of weights, and the number of elements that were collected (Kernels::sum_and_collect).

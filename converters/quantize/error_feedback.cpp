@@ -7,6 +7,7 @@
 
 #include "converters/quantize/matrix.h"
 #include "converters/quantize/parallel.h"
+#include "kernels/sizes.h"
 
 namespace sotto {
 namespace {
@@ -23,7 +24,7 @@ std::vector<uint32_t> rounding_order(const std::vector<float>& covariance, size_
     double sum = 0;
     std::vector<uint32_t> inputs;
   };
-  std::vector<Block> blocks((inputs + ErrorFeedback::kBlock - 1) / ErrorFeedback::kBlock);
+  std::vector<Block> blocks(divide_up(inputs, ErrorFeedback::kBlock));
   for (uint32_t i = 0; i < inputs; ++i) {
     Block& block = blocks[i / ErrorFeedback::kBlock];
     block.inputs.push_back(i);
@@ -120,7 +121,7 @@ void ErrorFeedback::factorize(float smallest_pivot) {
 std::vector<float> ErrorFeedback::round(std::span<const float> weights, size_t outputs, float lowest, float highest,
                                         const ChooseScale& choose_scale, int8_t* q) const {
   std::vector<float> bias_changes(outputs);
-  for_each_index((outputs + kLanes - 1) / kLanes, thread_count_, [&](size_t group) {
+  for_each_index(divide_up(outputs, kLanes), thread_count_, [&](size_t group) {
     const size_t first = group * kLanes;
     round_outputs(weights.data(), first, std::min(kLanes, outputs - first), lowest, highest, choose_scale, q,
                   bias_changes.data());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "converters/quantize/parallel.h"
+#include "kernels/sizes.h"
 
 namespace sotto {
 namespace {
@@ -40,11 +41,11 @@ std::vector<float> multiply(const std::vector<float>& x, size_t rows, const std:
   std::vector<float> padded;
   if (rows % kPanelRows != 0) {
     padded = x;
-    padded.resize((rows + kPanelRows - 1) / kPanelRows * kPanelRows * inputs);
+    padded.resize(align_up(rows, kPanelRows) * inputs);
   }
   const float* from = padded.empty() ? x.data() : padded.data();
   std::vector<float> y(rows * outputs);
-  for_each_index((outputs + kPanelOutputs - 1) / kPanelOutputs, thread_count, [&](size_t panel_index) {
+  for_each_index(divide_up(outputs, kPanelOutputs), thread_count, [&](size_t panel_index) {
     const size_t first = panel_index * kPanelOutputs;
     const size_t width = std::min(kPanelOutputs, outputs - first);
     const std::vector<PanelOutputs> panel = make_panel(weights, inputs, first, width);
@@ -64,7 +65,7 @@ std::vector<float> multiply(const std::vector<float>& x, size_t rows, const std:
 
 std::vector<float> second_moments(const std::vector<float>& x, size_t columns, unsigned thread_count) {
   const size_t rows = x.size() / columns;
-  const size_t padded_columns = (columns + kPanelOutputs - 1) / kPanelOutputs * kPanelOutputs;
+  const size_t padded_columns = align_up(columns, kPanelOutputs);
   std::vector<float> transposed(padded_columns * rows);
   for (size_t row = 0; row < rows; ++row) {
     for (size_t c = 0; c < columns; ++c) transposed[c * rows + row] = x[row * columns + c];

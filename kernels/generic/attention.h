@@ -83,7 +83,7 @@ class Prefetcher {
 
   void begin(const void* from, size_t size) {
     at_ = static_cast<const int8_t*>(from);
-    rest_ = (size + kLine - 1) / kLine * kLine;
+    rest_ = align_up(size, kLine);
   }
 
   const AttentionArgs& args_;

@@ -88,14 +88,14 @@ class Int8Tiles {
   };
 
   explicit Int8Tiles(const Int8Args& args)
-      : args_(args), depths_((args.inputs + kTileDepth - 1) / kTileDepth), size_(kFrameBytes + depths_ * kDepthBytes) {
+      : args_(args), depths_(divide_up(args.inputs, kTileDepth)), size_(kFrameBytes + depths_ * kDepthBytes) {
     size_t passes = 0;
     for (const RowBlock group : RowBlocks(args.rows, kGroupRows)) {
       const RowBlocks blocks(group.count, V::kMaxRows);
       passes += blocks.count() * V::kTileVectors / V::pass_vectors(blocks[0].count);
     }
     const size_t lines = passes * depths_ * kLinesOfDepth;
-    step_ = (size_ + lines - 1) / lines;
+    step_ = divide_up(size_, lines);
   }
 
   void multiply_tile(size_t tile) const {

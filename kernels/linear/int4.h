@@ -37,12 +37,12 @@ struct Int4Frame {
 };
 static_assert(sizeof(Int4Frame) == 192);
 
-constexpr size_t int4_block_count(size_t inputs) { return (inputs + kInt4Block - 1) / kInt4Block; }
-constexpr size_t int4_tile_count(size_t outputs) { return (outputs + kInt4Columns - 1) / kInt4Columns; }
+constexpr size_t int4_block_count(size_t inputs) { return divide_up(inputs, kInt4Block); }
+constexpr size_t int4_tile_count(size_t outputs) { return divide_up(outputs, kInt4Columns); }
 
 // Returns the offset of the nibbles from the start of a tile.
 constexpr size_t int4_nibbles_offset(size_t inputs) {
-  return sizeof(Int4Frame) + (int4_block_count(inputs) * kInt4Columns + 63) / 64 * 64;
+  return sizeof(Int4Frame) + align_up(int4_block_count(inputs) * kInt4Columns, 64);
 }
 constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;

@@ -33,7 +33,7 @@ struct TileLayout {
   constexpr bool has_tiles(uint32_t inputs) const { return inputs >= min_inputs && inputs <= max_inputs; }
   constexpr size_t tile_size(size_t inputs) const {
     const size_t group = size_t{depth} * rotations;
-    return columns * ((inputs + group - 1) / group * group + sizeof(int32_t) + 2 * sizeof(float));
+    return columns * (align_up(inputs, group) + sizeof(int32_t) + 2 * sizeof(float));
   }
 };
 
@@ -55,8 +55,8 @@ inline constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, std::numeric_limits<uint3
 // kernels that need 2 bytes process half of its rows per pass.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
-  if (rows <= kSmallBatchRows) return rows * ((inputs + 7) / 8 * 8) * sizeof(int16_t);
-  return (rows + 15) / 16 * 16 * ((inputs + 63) / 64 * 64);
+  if (rows <= kSmallBatchRows) return rows * align_up(inputs, 8) * sizeof(int16_t);
+  return align_up(rows, 16) * align_up(inputs, 64);
 }
 
 // The operands of a multiplication.

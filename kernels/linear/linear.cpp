@@ -18,9 +18,9 @@ constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
 
 void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
   if (batch.prepare != nullptr) batch.prepare(args);
-  const size_t tile_count = (args.outputs + columns - 1) / columns;
+  const size_t tile_count = divide_up(args.outputs, columns);
   const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
-  parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
+  parallel_for(pool, divide_up(tile_count, tiles_per_task), [&](size_t task) {
     const size_t first = task * tiles_per_task;
     batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
   });
@@ -103,7 +103,7 @@ void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPoo
   }
   const size_t tile_count = int4_tile_count(args.outputs);
   const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
-  parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
+  parallel_for(pool, divide_up(tile_count, tiles_per_task), [&](size_t task) {
     const size_t first = task * tiles_per_task;
     batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
   });

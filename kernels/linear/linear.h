@@ -41,7 +41,7 @@ inline constexpr size_t kActivationPadding = 128;
 
 // Returns an upper bound of packed_size() over all instruction sets, so that memory sizes do not depend on the CPU. The
 // bound is a multiple of 64:
-//   round_up(outputs, 64) * (round_up(inputs, 32) + 16),
+//   align_up(outputs, 64) * (align_up(inputs, 32) + 16),
 // or the largest value of `Size` if that overflows.
 template <std::unsigned_integral Size = size_t>
 constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_identity_t<Size> outputs) {

@@ -82,10 +82,9 @@ bool select_linear_isa(Isa isa) {
 
 size_t packed_size(uint32_t inputs, uint32_t outputs) {
   const TileLayout& tiles = selected_tiles();
-  const size_t size = tiles.has_tiles(inputs)
-                          ? (size_t{outputs} + tiles.columns - 1) / tiles.columns * tiles.tile_size(inputs)
-                          : size_t{inputs} * outputs;
-  return (size + 63) / 64 * 64;
+  const size_t size =
+      tiles.has_tiles(inputs) ? divide_up(outputs, tiles.columns) * tiles.tile_size(inputs) : size_t{inputs} * outputs;
+  return align_up(size, 64);
 }
 
 size_t pack_linear(const LinearWeights& weights, void* packed) {

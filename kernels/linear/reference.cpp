@@ -70,7 +70,7 @@ float run_linear_output(const LinearWeights& weights, size_t output, const int8_
 void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
                 float* y, ThreadPool* pool) {
   constexpr size_t kOutputsPerTask = 64;
-  const size_t tasks = (weights.outputs + kOutputsPerTask - 1) / kOutputsPerTask;
+  const size_t tasks = divide_up(weights.outputs, kOutputsPerTask);
   parallel_for(pool, tasks, [&](size_t task) {
     const size_t first = task * kOutputsPerTask;
     const size_t last = first + kOutputsPerTask < weights.outputs ? first + kOutputsPerTask : weights.outputs;

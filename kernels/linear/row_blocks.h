@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstddef>
 
+#include "kernels/sizes.h"
+
 namespace sotto {
 namespace {
 
@@ -18,7 +20,7 @@ struct RowBlock {
 class RowBlocks {
  public:
   RowBlocks(size_t rows, size_t max_rows)
-      : count_((rows + max_rows - 1) / max_rows), min_rows_(rows / count_), higher_count_(rows % count_) {
+      : count_(divide_up(rows, max_rows)), min_rows_(rows / count_), higher_count_(rows % count_) {
     assert(rows > 0);
   }
 

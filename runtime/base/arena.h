@@ -13,14 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/sizes.h"
+
 namespace sotto {
 
 inline constexpr size_t kMemoryAlignment = 64;
-
-// Returns value / divisor, rounded up.
-constexpr size_t divide_up(size_t value, size_t divisor) { return (value + divisor - 1) / divisor; }
-// Returns the smallest multiple of `alignment` that is at least `value`.
-constexpr size_t align_up(size_t value, size_t alignment) { return divide_up(value, alignment) * alignment; }
 
 // Returns a * b, or SIZE_MAX if that overflows. Arena::take() rejects SIZE_MAX.
 constexpr size_t saturating_product(size_t a, size_t b) {

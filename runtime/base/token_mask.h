@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/sizes.h"
+
 namespace sotto {
 
 // Operations on bit `index` of an array of words, as in a TokenMask.
@@ -17,7 +19,7 @@ struct TokenMask {
   const uint64_t* words = nullptr;  // if null, every token is allowed
   size_t token_count = 0;
 
-  static constexpr size_t word_count(size_t token_count) { return (token_count + 63) / 64; }
+  static constexpr size_t word_count(size_t token_count) { return divide_up(token_count, 64); }
 
   bool allows_all() const { return words == nullptr; }
   bool allows(size_t token) const { return words == nullptr || has_bit(words, token); }

@@ -34,7 +34,7 @@ std::vector<float> make_scales(size_t slots, Random& random) {
 Ring make_ring(size_t head_size, size_t slots, Numbers numbers, Random& random) {
   Ring ring;
   ring.head_size = head_size;
-  ring.row_stride = (head_size + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment;
+  ring.row_stride = align_up(head_size, kHeadAlignment);
   ring.query = make_floats(numbers, head_size, random);
   ring.keys = make_rows(ring, slots, random);
   ring.values = make_rows(ring, slots, random);

@@ -142,7 +142,7 @@ TEST_P(Golden, AttentionKeepsItsBits) {
   const uint64_t hash = hash_of([&](Inputs& inputs, size_t n, Hash& sink) {
     constexpr uint32_t kSlots = 77;
     const size_t head_size = n < 256 ? n : 256;
-    const size_t stride = (head_size + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment;
+    const size_t stride = align_up(head_size, kHeadAlignment);
     const std::vector<float> query = inputs.floats(head_size);
     std::vector<int8_t> rows = inputs.bytes(kSlots * stride);
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -17,7 +17,7 @@ KERNELS = ["kernels/*.h", "kernels/linear/*.h"]
 # The longest matching prefix of a file's path gives the prefixes it may include between quotes.
 INCLUDES = {
     "runtime/": ["runtime/", *KERNELS],
-    "runtime/base/": ["runtime/base/", "runtime/generated/status.h"],
+    "runtime/base/": ["runtime/base/", "runtime/generated/status.h", "kernels/sizes.h"],
     # Parameter structs, made from the C structs: the public headers have no dependencies.
     "runtime/generated/": ["runtime/base/", "runtime/generated/", "capi/include/sotto.h"],
     "runtime/chat/": ["runtime/base/", "runtime/generated/", "runtime/text/", "runtime/session/", "runtime/chat/"],
@@ -34,7 +34,8 @@ INCLUDES = {
     # kernels.h names the instruction sets that the ABI reports.
     "capi/": ["capi/", "runtime/", "kernels/kernels.h", "sotto*.h"],
     "capi/examples/": ["sotto*.h"],
-    "converters/": ["platforms/command_line/", "converters/", "runtime/", "kernels/kernels.h", "kernels/linear/linear.h", "kernels/linear/int4.h"],
+    "converters/": ["platforms/command_line/", "converters/", "runtime/", "kernels/kernels.h", "kernels/sizes.h",
+                    "kernels/linear/linear.h", "kernels/linear/int4.h"],
     "platforms/": ["platforms/", "capi/include/", "sotto*.h"],
     # A Go module is built in the directory that it was fetched to. This directory has nothing but the module.
     "platforms/go/": ["bridge.h", "_cgo_export.h"],

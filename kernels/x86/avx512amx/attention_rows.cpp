@@ -28,8 +28,8 @@ class Scorer {
       : args_(args),
         queries_(*queries),
         count_(args.slots_of(args.row_count - 1)),
-        groups_((args.row_count + kAttentionGroupRows - 1) / kAttentionGroupRows),
-        steps_((args.row_stride + kTileRowBytes - 1) / kTileRowBytes) {}
+        groups_(divide_up(args.row_count, kAttentionGroupRows)),
+        steps_(divide_up(args.row_stride, kTileRowBytes)) {}
 
   // Multiplies a tile of keys while the sums of the tile before it are converted to scores.
   void score() {

@@ -35,7 +35,6 @@ struct StepWeights {
   alignas(64) int8_t parts[kPair][kTileBytes];
 };
 
-constexpr size_t divide_up(size_t value, size_t divisor) { return (value + divisor - 1) / divisor; }
 constexpr size_t step_count(size_t inputs) { return divide_up(inputs, kStepInputs); }
 
 // Writes the tile of rows `index` of the activations, one step after the other, with the bits of `flip` inverted. Rows

@@ -33,7 +33,7 @@ struct FewQueries {
 
 // Quantizes the queries. Keys are read as unsigned bytes, 128 too large, and `excess` corrects their dot products.
 void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
-  const size_t padded = (args.row_stride + 63) / 64 * 64;
+  const size_t padded = align_up(args.row_stride, 64);
   for (size_t r = 0; r < args.row_count; ++r) {
     int8_t* q = queries->q[r];
     for (size_t d = 0; d < padded; d += 64) _mm512_store_si512(q + d, _mm512_setzero_si512());

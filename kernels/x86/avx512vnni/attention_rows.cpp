@@ -189,7 +189,7 @@ template <size_t kCount, size_t kKeys>
 template <size_t kKeys>
 void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first, const uint8_t (*keys)[kMaxHeadSize],
                 const __m512i* minus_excess) {
-  const size_t groups = (args.row_count + kLanes - 1) / kLanes;
+  const size_t groups = divide_up(args.row_count, kLanes);
   const size_t group = first_group(args, first);
   static_assert(kGroups == 3);
   switch (groups - group) {
@@ -409,7 +409,7 @@ void attention_rows(const AttentionRowsArgs& args, ScoreRows score_rows) {
   assert(args.row_count > 0 && args.row_count <= kAttentionRows);
   if (args.row_count <= kFewRows) return attention_few_rows(args);
   Queries queries;
-  const size_t groups = (args.row_count + kLanes - 1) / kLanes;
+  const size_t groups = divide_up(args.row_count, kLanes);
   prefetch_keys(args);
   for (size_t g = 0; g < groups; ++g) quantize_queries(args, g, &queries);
   score_rows(args, &queries);

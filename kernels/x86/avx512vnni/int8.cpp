@@ -153,7 +153,7 @@ void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_c
   const size_t size = tile_size(args.inputs);
   const RowBlocks blocks(args.rows, kMaxBlockRows);
   const size_t all_depths = blocks.count() * depths;
-  const size_t step = (size + all_depths - 1) / all_depths;
+  const size_t step = divide_up(size, all_depths);
   const auto* packed = static_cast<const uint8_t*>(args.packed) + first_tile * size;
   for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile, packed += size) {
     Prefetcher prefetcher = {reinterpret_cast<const char*>(packed + size), step};

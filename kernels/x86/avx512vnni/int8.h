@@ -17,7 +17,7 @@ constexpr size_t kDepthBytes = kTileColumns * kTileDepth;
 constexpr size_t kFrameBytes = kTileColumns * (sizeof(int32_t) + 2 * sizeof(float));
 constexpr size_t kHalfBytes = sizeof(__m512i);  // size of half of the columns of a depth
 
-inline size_t depth_count(size_t inputs) { return (inputs + kTileDepth - 1) / kTileDepth; }
+inline size_t depth_count(size_t inputs) { return divide_up(inputs, kTileDepth); }
 inline size_t tile_size(size_t inputs) { return kFrameBytes + depth_count(inputs) * kDepthBytes; }
 
 // Broadcasts eight activations to every column.
