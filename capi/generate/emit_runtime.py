@@ -50,6 +50,11 @@ def is_in_params_header(enum: t.Enum) -> bool:
     return not enum.flags and "runtime_header" not in enum.columns
 
 
+def is_shared(enum: t.Enum) -> bool:
+    """Returns whether the runtime uses the C enum."""
+    return enum.columns.get("runtime_header") == "capi/include/sotto.h"
+
+
 def message_prefix(struct: t.Struct, tables: t.Tables) -> str:
     """Returns the prefix of parameters in messages: "watermark." for those of a struct that the field watermark refers to."""
     owners = (field for other in params_structs(tables) for field in other.fields if field.type == struct.name)
@@ -115,7 +120,8 @@ def member(field: t.Field, tables: t.Tables) -> str | None:
             return f"{tables.struct(field.type).camel} {field.name}"
         case "callback":
             return f"{callback_name(field.type)} {field.name} = nullptr"
-    c_type = re.sub(r"\bsotto_\w+", lambda match: object_name(match[0]) if match[0] in OBJECTS else match[0], field.c_type)
+    c_type = re.sub(r"\bsotto_\w+",
+                    lambda match: object_name(match[0]) if match[0] in OBJECTS else tables.runtime_name(match[0]), field.c_type)
     return f"{c_type} {field.name} = nullptr"
 
 
@@ -160,10 +166,14 @@ def params_header(tables: t.Tables) -> str:
     structs = inner_structs_first(tables)
     shared = [struct for struct in tables.structs if "runtime" in struct.columns]
     aliases = [(struct.name, struct.columns["runtime"]) for struct in shared if not has_status(struct)]
+    aliases += [(enum.name, enum.runtime) for enum in tables.enums if is_shared(enum)]
     aliases += [(name, callback_name(name)) for name in callbacks(tables)]
+    constants = [(enum.runtime, flags_prefix(enum) + value.camel, value.c_name)
+                 for enum in tables.enums if is_shared(enum) for value in enum.values]
     parts = ["".join(f"{declaration};\n" for declaration in OBJECTS.values()) + "enum class Isa : int32_t;\n",
              "// Types that cross the C interface unchanged.\n"
-             + "".join(f"using {cpp} = {c};\n" for c, cpp in aliases),
+             + "".join(f"using {cpp} = {c};\n" for c, cpp in aliases)
+             + "".join(f"inline constexpr {cpp} {name} = {c};\n" for cpp, name, c in constants),
              "inline constexpr int32_t kNoTokenId = -1;\ninline constexpr uint32_t kWholeWindow = UINT32_MAX;\n"]
     parts += [enum_text(enum.runtime, enum.values) for enum in tables.enums if is_in_params_header(enum)]
     parts.append(f"inline constexpr size_t kGrammarLanguageCount = {len(tables.enum('sotto_grammar_language').values)};\n")

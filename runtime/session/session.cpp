@@ -85,7 +85,7 @@ Status Session::start_threads(const SessionParams& params, Error* error) {
     return fail(error, Status::kThreadsUnavailable, "thread_count: this library is built without threads");
   }
   HostExecutor host;
-  if (const sotto_executor* host_executor = params.executor) {
+  if (const Executor* host_executor = params.executor) {
     const int32_t count = host_executor->num_threads(host_executor->executor_context);
     if (count < 0) {
       return fail(error, Status::kInvalidArgument, "executor->num_threads returned ", count, "; it must be at least 0");

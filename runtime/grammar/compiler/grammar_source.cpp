@@ -103,7 +103,7 @@ class Warnings {
  public:
   Warnings(std::span<const char> source, Workspace& workspace) : source_(source), texts_(workspace) {}
 
-  static void add(void* self, sotto_log_level, const char* message) {
+  static void add(void* self, LogLevel, const char* message) {
     GrowingArray<char>& texts = static_cast<Warnings*>(self)->texts_;
     for (; *message != '\0'; ++message) texts.push(*message);
     texts.push('\0');
@@ -111,11 +111,11 @@ class Warnings {
   static void add_unreachable(void* self, std::span<const char> rule, uint64_t offset) {
     Error text;
     (void)fail_at_name(&text, static_cast<Warnings*>(self)->source_, offset, "unreachable rule", rule);
-    add(self, SOTTO_LOG_WARNING, text.message);
+    add(self, kLogWarning, text.message);
   }
-  void write(sotto_log_fn log, void* user_data) const {
+  void write(LogFunction log, void* user_data) const {
     for (size_t at = 0; at < texts_.size(); at += std::strlen(&texts_[at]) + 1) {
-      log(user_data, SOTTO_LOG_WARNING, &texts_[at]);
+      log(user_data, kLogWarning, &texts_[at]);
     }
   }
 

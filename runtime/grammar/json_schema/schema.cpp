@@ -281,7 +281,7 @@ void Schema::warn() const {
     if (what == nullptr) continue;
     Error text;
     (void)fail_at_value(Status::kGrammarUnsupported, member, "", what, &text);
-    options_.log(options_.log_user_data, SOTTO_LOG_WARNING, text.message);
+    options_.log(options_.log_user_data, kLogWarning, text.message);
   }
 }
 
