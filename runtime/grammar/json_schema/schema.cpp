@@ -466,9 +466,9 @@ std::string_view Schema::identifier_of(uint32_t schema) const {
 uint32_t Schema::hash_of(const NamedSchema& named) const {
   const Resolved name(named.base, named.name);
   spend(name.size());
-  uint64_t hash = 14695981039346656037u ^ named.resource;  // FNV-1a
-  for (size_t i = 0; i < name.size(); ++i) hash = (hash ^ static_cast<uint8_t>(name.at(i))) * 1099511628211u;
-  return static_cast<uint32_t>(hash ^ hash >> 32);
+  uint64_t hash = named.resource;
+  for (size_t i = 0; i < name.size(); ++i) hash = mix_hash(hash, static_cast<uint8_t>(name.at(i)));
+  return static_cast<uint32_t>(hash);
 }
 
 // Returns the first schema in the document with this name, or kNoIndex.
