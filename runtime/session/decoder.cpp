@@ -20,7 +20,7 @@ SamplerContext make_sampler_context(const Model& model) {
   return context;
 }
 
-void Decoder::layout(Arena& arena, const Model& model, const SessionParams& params) {
+void Decoder::layout(Arena& arena, const Model& model, const ResolvedSessionParams& params) {
   const size_t vocabulary = model.config().vocabulary_size;
   const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
   model_ = &model;

@@ -26,7 +26,7 @@ class Decoder {
   Decoder(const Stops& stops, TokenStream& stream, TextOutput& output, Cancellation& cancellation)
       : stops_(&stops), stream_(&stream), output_(&output), cancellation_(&cancellation) {}
 
-  void layout(Arena& arena, const Model& model, const SessionParams& params);
+  void layout(Arena& arena, const Model& model, const ResolvedSessionParams& params);
   // Requires layout() over real memory.
   void init() { sampler_.init(model_->kernels()); }
 

@@ -47,9 +47,9 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
 }
 
 // Validates the parameters and replaces defaults by actual values.
-Status resolve(const Model& model, const SessionParams& given, SessionParams* params, Error* error) {
+Status resolve(const Model& model, const SessionParams& given, ResolvedSessionParams* params, Error* error) {
   const uint32_t max_tokens = model.config().position_count;
-  *params = given;
+  *params = {given};
   if (params->context_tokens == 0) params->context_tokens = max_tokens;
   SOTTO_TRY(check_ranges(*params, error));
   SOTTO_TRY(check_range("context_tokens", params->context_tokens, std::min(kMinContextTokens, max_tokens), max_tokens,
@@ -62,14 +62,14 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
 }  // namespace
 
 Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {
-  SessionParams params;
+  ResolvedSessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
   return measure_object<Session>(size, error, model, params);
 }
 
 Status Session::init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
                      Error* error) {
-  SessionParams params;
+  ResolvedSessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
   Session* session = nullptr;
   SOTTO_TRY(create_object(memory, memory_size, &session, error, model, params));
@@ -79,7 +79,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   return Status::kOk;
 }
 
-Status Session::start_threads(const SessionParams& params, Error* error) {
+Status Session::start_threads(const ResolvedSessionParams& params, Error* error) {
   if (params.thread_count == 1) return Status::kOk;
   if (!threads_available()) {
     return fail(error, Status::kThreadsUnavailable, "thread_count: this library is built without threads");

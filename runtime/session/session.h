@@ -24,8 +24,7 @@ class Session {
   static Status memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error);
   static Status init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
                      Error* error);
-  // The defaults in `params` must have been replaced by actual values.
-  void layout(Arena& arena, const Model& model, const SessionParams& params) {
+  void layout(Arena& arena, const Model& model, const ResolvedSessionParams& params) {
     parts_.layout(arena, model, params);
     memory_bytes_ = arena.size();
   }
@@ -104,7 +103,7 @@ class Session {
   friend class SavedState;
   friend class SessionBatch;
 
-  Status start_threads(const SessionParams& params, Error* error);
+  Status start_threads(const ResolvedSessionParams& params, Error* error);
   Status next_piece();
   Status decode_token();
   Status require_tokens();

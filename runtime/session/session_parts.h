@@ -20,8 +20,7 @@ struct SessionParts {
   SessionParts(const SessionParts&) = delete;
   SessionParts& operator=(const SessionParts&) = delete;
 
-  // The defaults in `params` must have been replaced by actual values.
-  void layout(Arena& arena, const Model& model, const SessionParams& params) {
+  void layout(Arena& arena, const Model& model, const ResolvedSessionParams& params) {
     const ModelConfig& config = model.config();
     output.layout(arena);
     stream.layout(arena, model, params);

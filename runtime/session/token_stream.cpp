@@ -19,7 +19,7 @@ void TokenStates::clear_flag(TokenState::Flags flag, uint64_t end) {
   }
 }
 
-void TokenStream::layout(Arena& arena, const Model& model, const SessionParams& params) {
+void TokenStream::layout(Arena& arena, const Model& model, const ResolvedSessionParams& params) {
   model_ = &model;
   params_ = params;
   kv_.layout(arena, model.config(), params);

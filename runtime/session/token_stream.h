@@ -80,13 +80,12 @@ class TokenStream {
     uint64_t answer_begin_ns = 0;
   };
 
-  // The defaults in `params` must have been replaced by actual values.
-  void layout(Arena& arena, const Model& model, const SessionParams& params);
+  void layout(Arena& arena, const Model& model, const ResolvedSessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
   void init(ThreadPool* pool) { kv_.init(*model_, pool); }
 
   const Model& model() const { return *model_; }
-  const SessionParams& params() const { return params_; }
+  const ResolvedSessionParams& params() const { return params_; }
   KvSequence& kv() { return kv_; }
   const KvSequence& kv() const { return kv_; }
 
@@ -163,7 +162,7 @@ class TokenStream {
   void set_pending(int32_t token, const TokenState& state);
 
   const Model* model_ = nullptr;
-  SessionParams params_;
+  ResolvedSessionParams params_;
   KvSequence kv_;
   TokenStates states_;
   SessionTimings timings_ = {};

@@ -12,7 +12,7 @@ uint32_t TokenRow::slot() const {
   return window.back().first + window.back().count - 1;
 }
 
-void Forward::layout(Arena& arena, const ModelConfig& config, const SessionParams& params) {
+void Forward::layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params) {
   context_tokens_ = params.context_tokens;
   features_ = params.features;
   vocabulary_size_ = config.vocabulary_size;

@@ -54,9 +54,12 @@ struct TokenBatch {
   size_t row_count() const { return tokens.size() + rows.size(); }
 };
 
+// Parameters of a session whose defaults have been replaced by actual values (Session::init()).
+struct ResolvedSessionParams : SessionParams {};
+
 class Forward {
  public:
-  void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
+  void layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
   void init(const Model& model, ThreadPool* pool);
 

@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-void KvSequence::layout(Arena& arena, const ModelConfig& config, const SessionParams& params) {
+void KvSequence::layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params) {
   params_ = params;
   position_limit_ = params.overflow == Overflow::kRing ? config.position_count : params.context_tokens;
   position_count_ = config.position_count;

@@ -29,8 +29,7 @@ class KvSequence {
  public:
   static constexpr uint32_t kMaxDraftTokens = SessionParams::kMaxDraftTokens;
 
-  // The defaults in `params` must have been replaced by actual values.
-  void layout(Arena& arena, const ModelConfig& config, const SessionParams& params);
+  void layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params);
   // Requires layout() over real memory. `pool` may be null.
   void init(const Model& model, ThreadPool* pool) { forward_.init(model, pool); }
 
@@ -136,7 +135,7 @@ class KvSequence {
   Status reanchor(const Cancellation& cancellation);
   uint32_t newest_kept() const;
 
-  SessionParams params_;
+  ResolvedSessionParams params_;
   // The number of positions that can be used before re-anchoring or a stop.
   uint32_t position_limit_ = 0;
   uint32_t position_count_ = 0;  // number of the model's positions

@@ -282,11 +282,11 @@ TEST_F(BeamsTest, MemoryMatchesTheFormula) {
   const auto size_of = [&](uint32_t count, uint32_t tokens, uint32_t features) {
     Arena measure;
     KvSequence().layout(measure, config,
-                        {.context_tokens = 64,
-                         .batch_tokens = 16,
-                         .sequence_count = count,
-                         .sequence_tokens = tokens,
-                         .features = features});
+                        {{.context_tokens = 64,
+                          .batch_tokens = 16,
+                          .sequence_count = count,
+                          .sequence_tokens = tokens,
+                          .features = features}});
     Beams().layout(measure, count, tokens, nullptr);
     return measure.size();
   };

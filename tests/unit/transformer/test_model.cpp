@@ -89,12 +89,12 @@ TestSequence::TestSequence(const Model& model, SessionParams params)
     : memory([&] {
         if (params.sink_tokens == UINT32_MAX) params.sink_tokens = 0;
         Arena measure;
-        KvSequence().layout(measure, model.config(), params);
+        KvSequence().layout(measure, model.config(), {params});
         Beams().layout(measure, params.sequence_count, params.sequence_tokens, nullptr);
         return measure.size();
       }()) {
   Arena arena(memory.data());
-  sequence.layout(arena, model.config(), params);
+  sequence.layout(arena, model.config(), {params});
   beams.layout(arena, params.sequence_count, params.sequence_tokens, &sequence);
   sequence.init(model, nullptr);
 }
