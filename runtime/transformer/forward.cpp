@@ -347,11 +347,11 @@ void Forward::quantize(const float* x, size_t width, size_t rows) {
   });
 }
 
-// Computes y = weights * quantized. `workspace` is a buffer whose contents are no longer needed, because they have been
+// Computes y = weights * quantized. `scratch` is a buffer whose contents are no longer needed, because they have been
 // quantized or stored in the ring.
-void Forward::multiply(const LinearWeights& weights, size_t rows, float* y, float* workspace) {
+void Forward::multiply(const LinearWeights& weights, size_t rows, float* y, float* scratch) {
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
-  run_linear(linear_kernels_, weights, rows, quantized_, quantization_, y, workspace, pool_);
+  run_linear(linear_kernels_, weights, rows, quantized_, quantization_, y, scratch, pool_);
 }
 
 }  // namespace sotto

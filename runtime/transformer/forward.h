@@ -120,7 +120,7 @@ class Forward {
   void multiply_head(const float* x, size_t rows, float* logits);
   void final_norm(const float* x, size_t rows);
   void quantize(const float* x, size_t width, size_t rows);
-  void multiply(const LinearWeights& weights, size_t rows, float* y, float* workspace);
+  void multiply(const LinearWeights& weights, size_t rows, float* y, float* scratch);
 
   const Model* model_ = nullptr;
   ThreadPool* pool_ = nullptr;

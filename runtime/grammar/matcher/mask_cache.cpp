@@ -21,7 +21,7 @@ void MaskCache::layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes) 
   buffer_ = arena.take<uint64_t>(word_count_);
 }
 
-uint64_t* MaskCache::begin_draft() {
+uint64_t* MaskCache::begin_mask() {
   shown_ = kNoMask;
   std::memset(buffer_, 0, words_size());
   return buffer_;
@@ -35,8 +35,8 @@ void MaskCache::flush() {
   index_.clear();
 }
 
-// Hashes the draft. Most masks allow only a few tokens, so only the words that contain tokens are hashed for them.
-uint64_t MaskCache::hash_draft() const {
+// Hashes the open mask. Most masks allow only a few tokens, so only the words that contain tokens are hashed for them.
+uint64_t MaskCache::hash_open_mask() const {
   constexpr uint32_t kFewWords = 64;
   uint64_t hash = 0;
   uint32_t count = 0;
@@ -48,9 +48,9 @@ uint64_t MaskCache::hash_draft() const {
   return hash;
 }
 
-// Compares the draft with a stored mask. To do so, it flips the listed tokens in the draft, compares the words with the
-// base, and flips the tokens back.
-bool MaskCache::equals_draft(const Entry& entry) {
+// Compares the open mask with a stored mask. To do so, it flips the listed tokens in the open mask, compares the words
+// with the base, and flips the tokens back.
+bool MaskCache::equals_open_mask(const Entry& entry) {
   toggle(entry, buffer_);
   bool equals = false;
   if (entry.base == kNoMask) {
@@ -62,8 +62,8 @@ bool MaskCache::equals_draft(const Entry& entry) {
   return equals;
 }
 
-// Counts the tokens that differ between the draft and the base, but stops at `limit`. A null base stands for the empty
-// mask.
+// Counts the tokens that differ between the open mask and the base, but stops at `limit`. A null base stands for the
+// empty mask.
 uint32_t MaskCache::difference(const uint64_t* base, uint32_t limit) const {
   const uint64_t* words = buffer_;
   uint32_t count = 0;
@@ -74,8 +74,8 @@ uint32_t MaskCache::difference(const uint64_t* base, uint32_t limit) const {
   return count;
 }
 
-// Returns the shortest form of the draft: a base and the length of the list, or the draft as its own base if it should
-// be stored as words.
+// Returns the shortest form of the open mask: a base and the length of the list, or the open mask as its own base if it
+// should be stored as words.
 MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
   Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
   for (uint32_t i = 0; i < base_count_; ++i) {
@@ -95,7 +95,7 @@ bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
   return true;
 }
 
-// Writes the tokens of the draft, or those that differ from its base, to the pool.
+// Writes the tokens of the open mask, or those that differ from its base, to the pool.
 void MaskCache::write_list(const Entry& entry) {
   const uint64_t* words = buffer_;
   const uint64_t* base = entry.base == kNoMask ? nullptr : pool_words(entry.base);
@@ -114,10 +114,10 @@ void MaskCache::write_list(const Entry& entry) {
   }
 }
 
-uint32_t MaskCache::store_draft() {
-  const auto hash = static_cast<uint32_t>(hash_draft() >> 32);
-  uint32_t mask =
-      index_.find(hash, [&](uint32_t known) { return entries_[known].hash == hash && equals_draft(entries_[known]); });
+uint32_t MaskCache::store_mask() {
+  const auto hash = static_cast<uint32_t>(hash_open_mask() >> 32);
+  uint32_t mask = index_.find(
+      hash, [&](uint32_t known) { return entries_[known].hash == hash && equals_open_mask(entries_[known]); });
   if (mask == HashIndex::kAbsent) {
     if (entry_count_ == entry_capacity_) return kNoMask;
     Entry entry = choose_form(hash);

@@ -21,11 +21,11 @@ class MaskCache {
   // `mask_bytes` must suffice for one mask of this many tokens. flush() must be called before the first use.
   void layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
-  // Returns zeroed words for a new mask, the draft, in which the caller composes the mask until the next call.
-  uint64_t* begin_draft();
-  // Stores the draft and returns its number. If it does not fit, returns kNoMask and keeps the draft.
-  uint32_t store_draft();
-  // Drops all stored masks but keeps the draft.
+  // Returns zeroed words for a new mask, the open mask, which the caller composes until the next call.
+  uint64_t* begin_mask();
+  // Stores the open mask and returns its number. If it does not fit, returns kNoMask and keeps the open mask.
+  uint32_t store_mask();
+  // Drops all stored masks but keeps the open mask.
   void flush();
 
   // Returns the words of a mask, which are valid until the next call.
@@ -49,8 +49,8 @@ class MaskCache {
   const uint64_t* pool_words(uint32_t mask) const {
     return reinterpret_cast<const uint64_t*>(pool_ + entries_[mask].offset);
   }
-  uint64_t hash_draft() const;
-  bool equals_draft(const Entry& entry);
+  uint64_t hash_open_mask() const;
+  bool equals_open_mask(const Entry& entry);
   uint32_t difference(const uint64_t* base, uint32_t limit) const;
   Entry choose_form(uint32_t hash) const;
   bool take(uint32_t alignment, size_t size, uint32_t* offset);
@@ -69,7 +69,7 @@ class MaskCache {
   uint8_t* pool_ = nullptr;
   Entry* entries_ = nullptr;
   HashIndex index_;             // index of the entries
-  uint64_t* buffer_ = nullptr;  // words of the draft, or of the mask shown_
+  uint64_t* buffer_ = nullptr;  // words of the open mask, or of the mask shown_
   uint32_t shown_ = kNoMask;
 };
 

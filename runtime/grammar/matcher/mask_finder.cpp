@@ -51,7 +51,7 @@ StepResult MaskFinder::find_within(const Pin* pin, uint32_t remaining, const uin
   progress_ = {};
   progress_.remaining = remaining;
   progress_.has_begun = true;
-  draft_ = cache_.begin_draft();
+  open_mask_ = cache_.begin_mask();
   automaton_->trail()[0] = *equal;
   bool cut_off = false;
   SOTTO_TRY_STEP(walk(&cut_off));
@@ -61,8 +61,8 @@ StepResult MaskFinder::find_within(const Pin* pin, uint32_t remaining, const uin
   automaton_->store().state_set(equal->set).was_used = true;
   add_end_tokens(equal->set);
   const bool is_empty =
-      std::all_of(draft_, draft_ + vocabulary_->word_count(), [](uint64_t word) { return word == 0; });
-  *words = is_empty ? nullptr : draft_;
+      std::all_of(open_mask_, open_mask_ + vocabulary_->word_count(), [](uint64_t word) { return word == 0; });
+  *words = is_empty ? nullptr : open_mask_;
   return StepResult::kDone;
 }
 
@@ -109,10 +109,10 @@ StepResult MaskFinder::find_truncated(const Pin* pin, uint32_t* mask) {
   }
 }
 
-// Begins a draft with the tokens that are possible without a walk.
+// Begins an open mask with the tokens that are possible without a walk.
 void MaskFinder::begin(const Pin* pin) {
   ++walk_count_;
-  draft_ = cache_.begin_draft();
+  open_mask_ = cache_.begin_mask();
   TokenPrefilter prefilter;
   TokenPrefilter guess;
   const uint32_t count = shortcuts_.prefilters ? prefilters_.exact_count(pin->set) : PrefilterFinder::kUnknownCount;
@@ -124,7 +124,7 @@ void MaskFinder::begin(const Pin* pin) {
     if (prefilter.length + 2u < kLengthCount) guess = prefilters_.guess();
     if (guess.classes != 0) prefilter = {};
     const TokenPrefilter all = prefilter.classes != 0 ? prefilter : guess;
-    if (all.classes != 0) fill_mask(all, vocabulary_->token_summaries, draft_);
+    if (all.classes != 0) fill_mask(all, vocabulary_->token_summaries, open_mask_);
   }
   progress_ = {.prefilter = prefilter, .guess = guess, .has_begun = true};
 }
@@ -135,7 +135,7 @@ void MaskFinder::fill_exactly(uint32_t characters) {
   uint8_t next = 0;  // the first length class that the mask does not contain completely
   while (next < kLengthCount - 1 && kLengthCharacters[next] <= characters) ++next;
   const auto summaries = vocabulary_->token_summaries;
-  if (next > 0) fill_mask({kAllClasses, static_cast<uint8_t>(next - 1)}, summaries, draft_);
+  if (next > 0) fill_mask({kAllClasses, static_cast<uint8_t>(next - 1)}, summaries, open_mask_);
   if (next > 0 && kLengthCharacters[next - 1] == characters) return;
   const auto is_first = [](char byte) { return !is_continuation(byte); };
   for (uint32_t begin = 0; begin < summaries.size(); begin += 64) {
@@ -177,7 +177,7 @@ void MaskFinder::add_run(uint32_t first, uint32_t end) {
 }
 
 void MaskFinder::remove_run(uint32_t first, uint32_t end) {
-  for (uint32_t rank = first; rank < end; ++rank) clear_bit(draft_, vocabulary_->order[rank]);
+  for (uint32_t rank = first; rank < end; ++rank) clear_bit(open_mask_, vocabulary_->order[rank]);
 }
 
 // Walks over the trie. trail[n] is the set after the first n bytes of a node's prefix.
@@ -268,21 +268,21 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
       if (is_allowed) {
         add(token);
       } else {
-        clear_bit(draft_, token);
+        clear_bit(open_mask_, token);
       }
     }
   }
   return StepResult::kDone;
 }
 
-// Stores the draft. If the cache is full, all masks in it are dropped first.
+// Stores the open mask. If the cache is full, all masks in it are dropped first.
 uint32_t MaskFinder::store() {
-  const uint32_t mask = cache_.store_draft();
+  const uint32_t mask = cache_.store_mask();
   if (mask != kNoMask) return mask;
   StackStore& store = automaton_->store();
   for (uint32_t set = kFirstSet; set < store.set_count(); ++set) store.state_set(set).mask = kNoMask;
   cache_.flush();
-  return cache_.store_draft();
+  return cache_.store_mask();
 }
 
 }  // namespace sotto

@@ -11,7 +11,7 @@
 //   certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes those that are
 //   not possible.
 //
-// If the walk pops a rule below the cut, the set was truncated too early. The draft of the mask is correct up to that
+// If the walk pops a rule below the cut, the set was truncated too early. The open mask is correct up to that
 // node of the trie, so the walk continues from there with stacks of twice the depth.
 //
 // If the rest of the text has a budget of tokens (finish_within), a token must also leave enough of the budget for the
@@ -53,10 +53,10 @@ class MaskFinder {
   uint64_t walk_count() const { return walk_count_; }  // number of masks that have been computed
 
  private:
-  // The progress of a computation. The draft of the mask is complete up to `node`.
+  // The progress of a computation. The open mask is complete up to `node`.
   struct Progress {
-    TokenPrefilter prefilter;  // all of its tokens are possible and in the draft
-    TokenPrefilter guess;      // all of its tokens were in the draft at the start
+    TokenPrefilter prefilter;  // all of its tokens are possible and in the open mask
+    TokenPrefilter guess;      // all of its tokens were in the open mask at the start
     uint32_t node = 0;
     uint32_t remaining = kUnlimited;  // tokens that remain for the rest of the text
     uint32_t max_needed = 0;          // largest completion after a token so far
@@ -74,7 +74,7 @@ class MaskFinder {
   bool leads_back(uint32_t set, TextSummary summary) const;
   StepResult retrace(uint32_t node);
   StepResult add_literals(bool* cut_off);
-  void add(uint32_t token) { set_bit(draft_, token); }
+  void add(uint32_t token) { set_bit(open_mask_, token); }
   void add_end_tokens(uint32_t set);
   void add_run(uint32_t first, uint32_t end);
   void remove_run(uint32_t first, uint32_t end);
@@ -87,7 +87,7 @@ class MaskFinder {
   MaskCache cache_;
   PrefilterFinder prefilters_;
   Progress progress_;
-  uint64_t* draft_ = nullptr;
+  uint64_t* open_mask_ = nullptr;
   uint64_t walk_count_ = 0;
 };
 
