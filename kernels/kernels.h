@@ -95,17 +95,28 @@ struct CollectedSum {
   size_t collected;
 };
 
-// The activation functions of feed-forward layers, as kernels/math.h defines them. Model files contain these numbers.
+// The activation functions of feed-forward layers, as X(value of Activation, function). kernels/math.h defines them:
+//   gelu_tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016)
+//   gelu_erf: x/2 (1 + erf(x/sqrt 2)); relu: max(x, 0); silu: x / (1 + exp(-x))
+//   tanh: tanh(x); quick_gelu: x / (1 + exp(-1.702 x)); squared_relu: max(x, 0)^2
+// Model files contain the values, which count from 0 in this order.
+#define SOTTO_ACTIVATIONS(X) \
+  X(kGeluTanh, gelu_tanh)    \
+  X(kGeluErf, gelu_erf)      \
+  X(kRelu, relu)             \
+  X(kSilu, silu)             \
+  X(kTanh, tanh)             \
+  X(kQuickGelu, quick_gelu)  \
+  X(kSquaredRelu, squared_relu)
+
 enum class Activation : uint8_t {
-  kGeluTanh = 0,     // Hendrycks and Gimpel 2016: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-  kGeluErf = 1,      // x/2 (1 + erf(x/sqrt 2))
-  kRelu = 2,         // max(x, 0)
-  kSilu = 3,         // x / (1 + exp(-x))
-  kTanh = 4,         // tanh(x)
-  kQuickGelu = 5,    // x / (1 + exp(-1.702 x))
-  kSquaredRelu = 6,  // max(x, 0)^2
+#define SOTTO_ACTIVATION(value, function) value,
+  SOTTO_ACTIVATIONS(SOTTO_ACTIVATION)
+#undef SOTTO_ACTIVATION
 };
-inline constexpr size_t kActivationCount = 7;
+#define SOTTO_ACTIVATION(value, function) +1
+inline constexpr size_t kActivationCount = 0 SOTTO_ACTIVATIONS(SOTTO_ACTIVATION);
+#undef SOTTO_ACTIVATION
 
 // The operations of one instruction set.
 struct Kernels {

@@ -15,7 +15,9 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .layer_norm = layer_norm<V>,
       .quantize_row = quantize_row<V>,
       .quantize_symmetric = quantize_symmetric<V>,
-      .activations = {gelu_tanh<V>, gelu_erf<V>, relu<V>, silu<V>, tanh<V>, quick_gelu<V>, squared_relu<V>},
+#define SOTTO_ACTIVATION(value, function) function<V>,
+      .activations = {SOTTO_ACTIVATIONS(SOTTO_ACTIVATION)},
+#undef SOTTO_ACTIVATION
       .add = add<V>,
       .embed = embed<V>,
       .attention = attention,

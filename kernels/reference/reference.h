@@ -9,13 +9,9 @@ namespace sotto::reference {
 void layer_norm(const float* x, const float* gain, const float* bias, float epsilon, size_t n, float* y);
 void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantization);
 float quantize_symmetric(const float* x, size_t n, int8_t* q);
-void gelu_tanh(float* x, size_t n);
-void gelu_erf(float* x, size_t n);
-void relu(float* x, size_t n);
-void silu(float* x, size_t n);
-void tanh(float* x, size_t n);
-void quick_gelu(float* x, size_t n);
-void squared_relu(float* x, size_t n);
+#define SOTTO_ACTIVATION(value, function) void function(float* x, size_t n);
+SOTTO_ACTIVATIONS(SOTTO_ACTIVATION)
+#undef SOTTO_ACTIVATION
 void add(const float* x, size_t n, float* y);
 void embed(const int8_t* q, float scale, const float* position, size_t n, float* y);
 void attention(const AttentionArgs& args);
@@ -33,7 +29,9 @@ inline constexpr Kernels kOps = {
     .layer_norm = layer_norm,
     .quantize_row = quantize_row,
     .quantize_symmetric = quantize_symmetric,
-    .activations = {gelu_tanh, gelu_erf, relu, silu, tanh, quick_gelu, squared_relu},
+#define SOTTO_ACTIVATION(value, function) function,
+    .activations = {SOTTO_ACTIVATIONS(SOTTO_ACTIVATION)},
+#undef SOTTO_ACTIVATION
     .add = add,
     .embed = embed,
     .attention = attention,

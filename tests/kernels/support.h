@@ -64,10 +64,10 @@ enum class Numbers {
 inline constexpr Numbers kFiniteNumbers[] = {Numbers::kActivations, Numbers::kWide, Numbers::kTiny, Numbers::kConstant};
 
 inline constexpr Activation kActivations[] = {
-    Activation::kGeluTanh, Activation::kGeluErf,   Activation::kRelu,        Activation::kSilu,
-    Activation::kTanh,     Activation::kQuickGelu, Activation::kSquaredRelu,
+#define SOTTO_ACTIVATION(value, function) Activation::value,
+    SOTTO_ACTIVATIONS(SOTTO_ACTIVATION)
+#undef SOTTO_ACTIVATION
 };
-static_assert(std::size(kActivations) == kActivationCount);
 
 // Returns all floats whose low 16 bits are 0: every bfloat16, with infinities and NaN.
 std::vector<float> all_bfloat16();
