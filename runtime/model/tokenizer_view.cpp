@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "runtime/base/token_mask.h"
 #include "runtime/base/utf8.h"
 #include "runtime/model/model_generated.h"
 #include "runtime/model/split_step.h"
@@ -186,7 +187,7 @@ Status verify_normalizer(const NormalizerView& view, Error* error) {
     return corrupt("combining_classes are out of order", error);
   }
   uint64_t classes[4] = {};
-  for (const uint32_t range : view.combining_classes) classes[range / 64 % 4] |= uint64_t{1} << range % 64;
+  for (const uint32_t range : view.combining_classes) set_bit(classes, range % 256);
   int class_count = 0;
   for (const uint64_t bits : classes) class_count += std::popcount(bits);
   if (class_count > kMaxCombiningClasses) return corrupt("too many combining_classes", error);

@@ -107,10 +107,9 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
       kept += 64;
       continue;
     }
-    for (; word != 0; word &= word - 1, ++kept) {
-      const size_t token = first + static_cast<size_t>(std::countr_zero(word));
-      own_ids_[kept] = static_cast<int32_t>(token);
-      own_logits_[kept] = without_nan(logits[token]);
+    for (const uint32_t bit : SetBits(word)) {
+      own_ids_[kept] = static_cast<int32_t>(first + bit);
+      own_logits_[kept++] = without_nan(logits[first + bit]);
     }
   }
   assert(kept > 0);

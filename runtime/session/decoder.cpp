@@ -1,7 +1,6 @@
 #include "runtime/session/decoder.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "runtime/base/clock.h"
 #include "runtime/sampling/log_probabilities.h"
@@ -102,8 +101,8 @@ Status Decoder::find_healing_mask(TokenMask* mask) {
   std::fill_n(words, word_count, 0);
   output_->healing().allow(*model_->tokenizer(), words);
   for (size_t i = 0; i < word_count && constraint.is_set(); ++i) {
-    for (uint64_t rest = words[i]; rest != 0; rest &= rest - 1) {
-      const auto token = static_cast<int32_t>(64 * i) + std::countr_zero(rest);
+    for (const uint32_t bit : SetBits(words[i])) {
+      const auto token = static_cast<int32_t>(64 * i + bit);
       const auto text = stream_->bytes_of(token).subspan(output_->healed_bytes(token));
       bool fits = true;
       if (!text.empty()) SOTTO_TRY(constraint.test_text(0, text, &fits));

@@ -1,7 +1,6 @@
 #include "runtime/text/normalizer.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "runtime/base/token_mask.h"
@@ -216,9 +215,7 @@ class Marks {
   template <typename Visit>
   void for_each_class(Visit visit) const {
     for (size_t word = 0; word < 4; ++word) {
-      for (uint64_t bits = classes_[word]; bits != 0; bits &= bits - 1) {
-        visit(static_cast<uint8_t>(64 * word + static_cast<size_t>(std::countr_zero(bits))));
-      }
+      for (const uint32_t bit : SetBits(classes_[word])) visit(static_cast<uint8_t>(64 * word + bit));
     }
   }
 

@@ -58,10 +58,8 @@ uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state
 bool EnteredPlaces::enter(uint32_t state, uint8_t next) {
   const uint64_t place = uint64_t{state} << 8 | next;
   const uint32_t slot = (state ^ uint32_t{next} << 5) % kSlots;
-  const uint64_t bit = uint64_t{1} << slot % 64;
-  uint64_t& used = used_[slot / 64];
-  if ((used & bit) != 0 && places_[slot] == place) return false;
-  used |= bit;
+  if (has_bit(used_, slot) && places_[slot] == place) return false;
+  set_bit(used_, slot);
   places_[slot] = place;
   return true;
 }
@@ -84,7 +82,7 @@ void Utf8Transitions::init(const CompiledGrammar& grammar, Utf8Transition* steps
   ends_[kUtf8States] = static_cast<uint16_t>(count);
   std::fill(std::begin(first_classes_), std::end(first_classes_), uint64_t{0});
   for (const Utf8Transition& step : from(0)) {
-    first_classes_[step.symbol_class / 64] |= uint64_t{1} << step.symbol_class % 64;
+    set_bit(first_classes_, step.symbol_class);
   }
 }
 
@@ -153,13 +151,12 @@ bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   bool begins = false;
   for (const GrammarMove& move : grammar_.moves(state)) {
     if (!steps_.begins_character(move.symbol_class)) continue;
-    begun[move.symbol_class / 64] |= uint64_t{1} << move.symbol_class % 64;
+    set_bit(begun, move.symbol_class);
     begins = true;
   }
   if (!begins) return true;
   for (const Utf8Transition& step : steps_.from(0)) {
-    const bool is_begun = (begun[step.symbol_class / 64] >> step.symbol_class % 64 & 1) != 0;
-    if (is_begun && !steps_.all_lead_only_to(grammar_, state, step, accepts)) return false;
+    if (has_bit(begun, step.symbol_class) && !steps_.all_lead_only_to(grammar_, state, step, accepts)) return false;
   }
   return true;
 }

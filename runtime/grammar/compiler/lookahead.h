@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/token_mask.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/vocabulary/token_prefilter.h"
 
@@ -81,7 +82,7 @@ class Utf8Transitions {
 
   // Returns whether some character that has a character class begins with a byte of the symbol class.
   bool begins_character(uint32_t symbol_class) const {
-    return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
+    return symbol_class < 256 && has_bit(first_classes_, symbol_class);
   }
 
   // Returns whether every character that begins with the step leads to an accepted state, by moves of one rule. If

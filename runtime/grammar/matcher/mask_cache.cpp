@@ -102,9 +102,9 @@ void MaskCache::write_list(const Entry& entry) {
   auto* narrow = reinterpret_cast<uint16_t*>(pool_ + entry.offset);
   auto* wide = reinterpret_cast<uint32_t*>(pool_ + entry.offset);
   for (uint32_t i = 0; i < word_count_; ++i) {
-    uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
-    for (; changed != 0; changed &= changed - 1) {
-      const uint32_t token = i * 64 + static_cast<uint32_t>(std::countr_zero(changed));
+    const uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
+    for (const uint32_t bit : SetBits(changed)) {
+      const uint32_t token = i * 64 + bit;
       if (has_narrow_tokens_) {
         *narrow++ = static_cast<uint16_t>(token);
       } else {

@@ -1,7 +1,6 @@
 #include "runtime/grammar/matcher/mask_finder.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "runtime/base/utf8.h"
 
@@ -139,9 +138,8 @@ void MaskFinder::fill_exactly(uint32_t characters) {
   if (next > 0 && kLengthCharacters[next - 1] == characters) return;
   const auto is_first = [](char byte) { return !is_continuation(byte); };
   for (uint32_t begin = 0; begin < summaries.size(); begin += 64) {
-    uint64_t remaining = summaries_of_length(&summaries[begin], next);
-    for (; remaining != 0; remaining &= remaining - 1) {
-      const uint32_t token = begin + static_cast<uint32_t>(std::countr_zero(remaining));
+    for (const uint32_t bit : SetBits(summaries_of_length(&summaries[begin], next))) {
+      const uint32_t token = begin + bit;
       const auto text = vocabulary_->source.token(token);
       const bool is_ascii = (summaries[token] & kOtherClass) == 0;
       const size_t count =

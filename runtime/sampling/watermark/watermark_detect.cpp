@@ -7,6 +7,7 @@
 #include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
 #include "runtime/base/scalar_math.h"
+#include "runtime/base/token_mask.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/watermark/watermark.h"
 
@@ -19,9 +20,8 @@ class SeenFilter {
   // Adds the hash. Returns false if it has certainly not been added before.
   bool may_contain(uint64_t hash) {
     const uint64_t place = hash >> 48;
-    const uint64_t bit = uint64_t{1} << (place % 64);
-    const bool seen = (words_[place / 64] & bit) != 0;
-    words_[place / 64] |= bit;
+    const bool seen = has_bit(words_, place);
+    set_bit(words_, place);
     return seen;
   }
 
