@@ -20,20 +20,24 @@ constexpr size_t kMaxSelected = 8192;
 constexpr size_t kMinEstimated = 4096;  // minimum number of logits for an estimate of the border
 constexpr size_t kSampleSize = kMinEstimated / 2;
 
-// Estimates an interval of logits that contains the border. The border is the logit at which the weights, summed from
-// the largest logit down, reach `target`. If `weights` is null, every weight is 1. `total` is the sum of all weights.
-// `target` and `total` are in fixed point. The result may be wrong. Its floor is -infinity if nothing can be estimated.
-//
-// An evenly spaced sample gives the estimate. The interval extends three standard deviations to either side of it. The
-// code compares variances, because deviations would cost a square root per bucket.
-LogitRange estimate_border(std::span<const float> logits, const float* weights, uint64_t total, uint64_t target) {
+// A histogram of the weights in an evenly spaced sample of logits. Bucket 0 contains the largest logits.
+struct Histogram {
   struct Bucket {
     float sum;
     float squares;
-  } buckets[kBucketCount] = {};
+  };
+
+  float top_of(size_t bucket) const { return highest - static_cast<float>(bucket) * width; }
+
+  float highest = 0;  // the largest finite logit of the sample
+  float width = 0;    // size of a bucket
+  Bucket buckets[kBucketCount] = {};
+};
+
+// Computes the histogram of `sampled` logits. If `weights` is null, every weight is 1. Returns false if there are no
+// buckets, because the finite logits are too close together or too far apart.
+bool make_histogram(std::span<const float> logits, const float* weights, size_t sampled, Histogram* histogram) {
   constexpr float kLargest = std::numeric_limits<float>::max();
-  // Ranks need fewer samples than weights, which vary in size.
-  const size_t sampled = weights == nullptr ? kSampleSize / 2 : kSampleSize;
   const size_t stride = logits.size() / sampled;
   float lowest = kLargest, highest = -kLargest;  // range of the finite logits
   for (size_t i = 0; i < sampled; ++i) {
@@ -42,22 +46,38 @@ LogitRange estimate_border(std::span<const float> logits, const float* weights, 
     lowest = std::min(lowest, l);
     highest = std::max(highest, l);
   }
-  LogitRange range = {kMinusInfinity, kNoCeiling};
   const float width = (highest - lowest) / kBucketCount;
   const float inverse_width = 1 / width;
-  if (!(width > 0 && std::max(width, inverse_width) <= kLargest)) return range;
+  if (!(width > 0 && std::max(width, inverse_width) <= kLargest)) return false;
+  histogram->highest = highest;
+  histogram->width = width;
   for (size_t i = 0; i < sampled; ++i) {
     const float l = logits[i * stride];
     const float bounded = std::min(l > lowest ? l : lowest, highest);
     const auto place = static_cast<uint32_t>((highest - bounded) * inverse_width);
-    Bucket& bucket = buckets[std::min<size_t>(place, kBucketCount - 1)];
+    Histogram::Bucket& bucket = histogram->buckets[std::min<size_t>(place, kBucketCount - 1)];
     const float weight = weights == nullptr ? 1.0f : weights[i * stride];
     bucket.sum += weight;
     bucket.squares += weight * weight;
   }
+  return true;
+}
+
+// Estimates an interval of logits that contains the border. The border is the logit at which the weights, summed from
+// the largest logit down, reach `target`. If `weights` is null, every weight is 1. `total` is the sum of all weights.
+// `target` and `total` are in fixed point. The result may be wrong. Its floor is -infinity if nothing can be estimated.
+//
+// A histogram of a sample gives the estimate. The interval extends three standard deviations to either side of it. The
+// code compares variances, because deviations would cost a square root per bucket.
+LogitRange estimate_border(std::span<const float> logits, const float* weights, uint64_t total, uint64_t target) {
+  LogitRange range = {kMinusInfinity, kNoCeiling};
+  // Ranks need fewer samples than weights, which vary in size.
+  const size_t sampled = weights == nullptr ? kSampleSize / 2 : kSampleSize;
+  Histogram histogram;
+  if (!make_histogram(logits, weights, sampled, &histogram)) return range;
   // The variance of a sum over the sample is estimated by the sum of the squares.
   double all_squares = 0, above = 0;
-  for (const Bucket& bucket : buckets) {
+  for (const Histogram::Bucket& bucket : histogram.buckets) {
     all_squares += static_cast<double>(bucket.squares);
     above += static_cast<double>(bucket.sum);
   }
@@ -67,20 +87,20 @@ LogitRange estimate_border(std::span<const float> logits, const float* weights, 
   const double all = scale * static_cast<double>(total);
   const double below_wanted = scale * static_cast<double>(total - target);
   double below = 0, below_squares = 0;
-  for (size_t bucket = kBucketCount - 1; bucket > 0; --bucket) {
-    if (buckets[bucket].sum == 0) continue;
-    below += static_cast<double>(buckets[bucket].sum);
-    above -= static_cast<double>(buckets[bucket].sum);
-    below_squares += static_cast<double>(buckets[bucket].squares);
+  for (size_t i = kBucketCount - 1; i > 0; --i) {
+    const Histogram::Bucket& bucket = histogram.buckets[i];
+    if (bucket.sum == 0) continue;
+    below += static_cast<double>(bucket.sum);
+    above -= static_cast<double>(bucket.sum);
+    below_squares += static_cast<double>(bucket.squares);
     const bool uses_below = below_squares <= all_squares - below_squares;
     const double variance = 9 * std::max(0.0, std::min(below_squares, all_squares - below_squares));
     const double sum = uses_below ? below : above;
     if (!(sum > 0 && sum * sum > variance)) continue;  // less than three standard deviations
     const double distance = below_wanted - (uses_below ? below : all - above);
-    const float top = highest - static_cast<float>(bucket) * width;
-    if (distance >= 0 && distance * distance >= variance) range.floor = top;
+    if (distance >= 0 && distance * distance >= variance) range.floor = histogram.top_of(i);
     if (distance < 0 && distance * distance > variance) {
-      range.ceiling = top;
+      range.ceiling = histogram.top_of(i);
       break;
     }
   }
