@@ -41,74 +41,61 @@ Status TypeVerdicts::of_schema(uint32_t schema, Verdict* verdict) const {
 // Finds the verdict on one keyword. A keyword that is handled together with another one counts as true.
 Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
   const Keyword keyword = schema_.keyword(member);
+  *verdict = Verdict::kTrue;
+  if (!schema_.is_asserting(member) || !concerns(keyword, type_)) return Status::kOk;
+  if (keyword == Keyword::kType) return of_type_keyword(member, verdict);
+  if (keyword != Keyword::kEnum && keyword != Keyword::kConst) {
+    if (!is_idle(member)) *verdict = Verdict::kOpen;
+    return Status::kOk;
+  }
+  const bool is_enum = keyword == Keyword::kEnum;
+  if (is_enum && document_.kind(member) != JsonKind::kArray) return schema_.reject(member, "must be an array");
+  *verdict = Verdict::kFalse;
+  for (const uint32_t v : document_.values(member, is_enum)) {
+    if (schema_.type_of(v) == type_) *verdict = type_ < JsonType::kNumber ? Verdict::kTrue : Verdict::kOpen;
+  }
+  return Status::kOk;
+}
+
+// Returns whether a keyword restricts nothing, or is handled together with another keyword of its schema.
+bool TypeVerdicts::is_idle(uint32_t member) const {
   const uint32_t schema = document_[member].parent;
   const JsonKind kind = document_.kind(member);
   const auto has = [&](Keyword other) { return schema_.assertion(schema, other) != kNoIndex; };
-  *verdict = Verdict::kTrue;
-  if (!schema_.is_asserting(member) || !concerns(keyword, type_)) return Status::kOk;
-  *verdict = Verdict::kOpen;
-  bool idle = false;
-  switch (keyword) {
-    case Keyword::kType:
-      return of_type_keyword(member, verdict);
-    case Keyword::kEnum:
-    case Keyword::kConst: {
-      const bool is_const = keyword == Keyword::kConst;
-      if (!is_const && kind != JsonKind::kArray) return schema_.reject(member, "must be an array");
-      *verdict = Verdict::kFalse;
-      for (const uint32_t v : document_.values(member, !is_const)) {
-        if (schema_.type_of(v) == type_) *verdict = type_ < JsonType::kNumber ? Verdict::kTrue : Verdict::kOpen;
-      }
-      return Status::kOk;
-    }
+  switch (schema_.keyword(member)) {
     case Keyword::kFormat:
-      idle = !schema_.options().assert_formats || kind != JsonKind::kString || !is_known_format(document_.text(member));
-      break;
+      return !schema_.options().assert_formats || kind != JsonKind::kString || !is_known_format(document_.text(member));
+    case Keyword::kIf:
+      return !has(Keyword::kThen) && !has(Keyword::kElse);
     case Keyword::kThen:
     case Keyword::kElse:
-      idle = true;
-      break;
-    case Keyword::kIf:
-      idle = !has(Keyword::kThen) && !has(Keyword::kElse);
-      break;
     case Keyword::kMinContains:
     case Keyword::kMaxContains:
-      idle = true;  // handled with "contains"
-      break;
-    case Keyword::kPatternProperties:
-      idle = has(Keyword::kProperties);
-      break;
-    case Keyword::kAdditionalProperties:
-      idle = kind == JsonKind::kTrue || has(Keyword::kProperties) || has(Keyword::kPatternProperties);
-      break;
-    case Keyword::kUnevaluatedProperties:
-      idle = kind == JsonKind::kTrue || has(Keyword::kAdditionalProperties);
-      if (!idle && !schema_.is_seen_through(schema))
-        idle = has(Keyword::kProperties) || has(Keyword::kPatternProperties);
-      break;
-    case Keyword::kUnevaluatedItems:
-      idle = kind == JsonKind::kTrue ||
-             (has(Keyword::kItems) && document_.kind(schema_.assertion(schema, Keyword::kItems)) != JsonKind::kArray);
-      if (!idle && !schema_.is_seen_through(schema)) idle = has(Keyword::kPrefixItems) || has(Keyword::kItems);
-      break;
-    case Keyword::kItems:
-      idle = has(Keyword::kPrefixItems);
-      break;
     case Keyword::kAdditionalItems:
-      idle = true;  // handled with "items"
-      break;
+      return true;  // handled with "if", "contains" or "items"
+    case Keyword::kPatternProperties:
+      return has(Keyword::kProperties);
+    case Keyword::kAdditionalProperties:
+      return kind == JsonKind::kTrue || has(Keyword::kProperties) || has(Keyword::kPatternProperties);
+    case Keyword::kUnevaluatedProperties:
+      if (kind == JsonKind::kTrue || has(Keyword::kAdditionalProperties)) return true;
+      return !schema_.is_seen_through(schema) && (has(Keyword::kProperties) || has(Keyword::kPatternProperties));
+    case Keyword::kUnevaluatedItems:
+      if (kind == JsonKind::kTrue) return true;
+      if (has(Keyword::kItems) && document_.kind(schema_.assertion(schema, Keyword::kItems)) != JsonKind::kArray) {
+        return true;
+      }
+      return !schema_.is_seen_through(schema) && (has(Keyword::kPrefixItems) || has(Keyword::kItems));
+    case Keyword::kItems:
+      return has(Keyword::kPrefixItems);
     case Keyword::kUniqueItems:
-      idle = kind == JsonKind::kFalse;
-      break;
+      return kind == JsonKind::kFalse;
     case Keyword::kExclusiveMinimum:
     case Keyword::kExclusiveMaximum:
-      idle = kind == JsonKind::kFalse || kind == JsonKind::kTrue;  // draft 4: handled with the bound
-      break;
+      return kind == JsonKind::kFalse || kind == JsonKind::kTrue;  // draft 4: handled with the bound
     default:
-      break;
+      return false;
   }
-  if (idle) *verdict = Verdict::kTrue;
-  return Status::kOk;
 }
 
 // Finds the verdict on the keyword "type". If it allows only integers, the verdict on numbers is open.

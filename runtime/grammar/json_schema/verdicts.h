@@ -26,6 +26,7 @@ class TypeVerdicts {
 
  private:
   Status of_type_keyword(uint32_t member, Verdict* verdict) const;
+  bool is_idle(uint32_t member) const;
 
   const Schema& schema_;
   const JsonDocument& document_;
