@@ -1,8 +1,8 @@
 """Emits the simple methods of the language bindings from the tables [method.*] and the prototypes in the C headers.
 
-A simple method calls one function with the object and with numbers, tokens, values of enums, texts and bytes. It returns
-nothing, a number, or a struct that the library fills in. Methods with callbacks, arrays or lifetimes are written by
-hand.
+A simple method calls one function with the object and with numbers, tokens, values of enums, texts and bytes, and at the
+end with a struct of parameters. It returns nothing, a number, or a struct that the library fills in. Methods with
+callbacks, arrays or other objects are written by hand, because they differ in each language in what they keep alive.
 
 The methods of an object are between two comments in the class, one of each in every language; see region(). To support
 another kind of argument, add it to read_arguments() and to the function of each language.
@@ -16,20 +16,22 @@ import emit_js
 import emit_python
 import emit_rust
 import emit_swift
-from bindings import functions, wrap
+from bindings import functions, params_structs, wrap
 from tables import Struct, TableError, Tables, snake_to_camel, snake_to_lower_camel
 
 OBJECTS = ("session", "chat", "matcher")
 NUMBERS = {"int32_t", "uint32_t", "uint64_t", "size_t", "float", "double", "sotto_token"}
 BUFFERS = {"const char*": "text", "const void*": "bytes"}
+PLAIN_FIELDS = {"struct_size", "number", "bool", "token", "enum", "flags", "array", "count", "reserved"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    kind: str  # number enum text bytes
-    type: str  # C type of a number or enum
+    kind: str  # number enum text bytes params
+    type: str  # C type of a number, an enum or a struct of parameters
     name: str
     default: object = None  # in languages that have default arguments
+    has_lists: bool = False  # of a struct of parameters
 
     @property
     def lower_camel(self) -> str:
@@ -88,16 +90,30 @@ class Method:
     def buffers(self) -> list[Argument]:
         return [argument for argument in self.arguments if argument.kind in BUFFERS.values()]
 
+    @property
+    def params(self) -> Argument | None:
+        """The struct of parameters, which is the last argument."""
+        return self.arguments[-1] if self.arguments and self.arguments[-1].kind == "params" else None
 
-def read_arguments(parameters, enums, renamed, defaults):
+
+def params_argument(struct, name):
+    if not PLAIN_FIELDS.issuperset(field.kind for field in struct.fields):
+        raise TableError(f"no method is generated for callbacks and pointers of {struct.name}; write the methods by hand")
+    return Argument("params", struct.name, name, has_lists=any(field.kind == "array" for field in struct.fields))
+
+
+def read_arguments(parameters, enums, structs, renamed, defaults):
     """Converts C parameters. A text is a pointer and a size."""
     arguments, rest = [], list(parameters)
     while rest:
         c_type, name = rest.pop(0)
         name = renamed.get(name, name)
+        struct = structs.get(c_type.removeprefix("const ").removesuffix("*"))
         if c_type in BUFFERS and rest and rest[0][0] == "size_t":
             rest.pop(0)
             arguments.append(Argument(BUFFERS[c_type], c_type, name))
+        elif struct is not None and not rest:
+            arguments.append(params_argument(struct, name))
         elif c_type in NUMBERS or c_type in enums:
             arguments.append(Argument("enum" if c_type in enums else "number", c_type, name, defaults.get(name)))
         else:
@@ -116,11 +132,12 @@ def read_method(tables, function, row):
     if has_error:
         parameters.pop()
     structs = {struct.name + "*": struct for struct in tables.structs if struct.kind == "output"}
-    output = parameters.pop()[0] if parameters and parameters[-1][0].endswith("*") else None
+    output = parameters.pop()[0] if parameters and re.fullmatch(r"\w+\*", parameters[-1][0]) else None
     info, result = structs.get(output), output and output[:-1]
     if output and info is None and result not in NUMBERS:
         raise TableError(f"no method is generated for a result {output}; write the methods by hand")
     arguments = read_arguments(parameters, {enum.name for enum in tables.enums if not enum.flags},
+                               {struct.name: struct for struct in params_structs(tables)},
                                row.pop("arguments", {}), row.pop("defaults", {}))
     method = Method(function.name, match[2], " ".join(row.pop("doc").split()), match[1] is not None,
                     function.result == "sotto_status", has_error, arguments, info, None if info else result,
@@ -167,9 +184,17 @@ def indented(lines, indent, width=120):
 def cpp(method):
     handle = "handle_" if method.object == "chat" else "state_->handle"
     types = {"const char*": "std::string_view", "const void*": "Bytes", "sotto_token": "Token"}
+
+    def passed_as(argument):
+        if argument.kind == "params":
+            return "&c_params" if argument.has_lists else f"&{argument.name}"
+        return f"{argument.name}.data(), {argument.name}.size()" if argument in method.buffers else argument.name
+
+    if method.params:
+        types[method.params.type] = f"const {method.params.camel_type}&"
     parameters = [f"{types.get(a.type, a.type)} {a.name}" + ("" if a.default is None else f" = {a.default}")
                   for a in method.with_defaults_last]
-    passed = [handle] + [f"{a.name}.data(), {a.name}.size()" if a in method.buffers else a.name for a in method.arguments]
+    passed = [handle, *map(passed_as, method.arguments)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["report.out()"] if method.has_error else []
     call = f"{method.function}({', '.join(passed)})"
@@ -179,6 +204,9 @@ def cpp(method):
              f"{kind} {method.name('cpp')}({', '.join(parameters)}){' const' if method.is_const else ''} {{"]
     if not method.has_status:
         return [*lines[:-1], f"{lines[-1]} {call}; }}"]
+    if method.params and method.params.has_lists:
+        lines += [f"  {method.params.type} c_params = {method.params.name};", "  detail::Arrays arrays;",
+                  f"  {method.params.name}.lists_to_c(c_params, arrays);"]
     if method.has_error:
         lines.append("  detail::Report report;")
     if method.info:
@@ -197,6 +225,8 @@ def python(method):
     def passed_as(argument):
         if argument in method.buffers:
             return f"{argument.name}_data, len({argument.name}_data)"
+        if argument.kind == "params":
+            return "given"
         if argument.type in ("float", "double"):
             return argument.name
         return f'integer(abi.{emit_python.C_TYPES.get(argument.type, "i32")}, {argument.name}, "{argument.name}")'
@@ -207,8 +237,13 @@ def python(method):
         return "float" if argument.type in ("float", "double") else "int"
 
     exclusive, handle = ("self.session", "self._handle") if method.object == "chat" else ("self", "handle")
-    parameters = ["self"] + [f"{a.name}: {type_of(a)}" + ("" if a.default is None else f" = {a.default}")
-                             for a in method.with_defaults_last]
+    def declared(argument):
+        if argument.kind == "params":
+            fields = argument.camel_type.removesuffix("Params") + "Fields"
+            return f"{argument.name}: {argument.camel_type} | None = None, **changes: Unpack[{fields}]"
+        return f"{argument.name}: {type_of(argument)}" + ("" if argument.default is None else f" = {argument.default}")
+
+    parameters = ["self", *map(declared, method.with_defaults_last)]
     returned = f"info.{method.info.camel}" if method.info else "None"
     if method.result:
         returned = "float" if method.result in ("float", "double") else "int"
@@ -220,6 +255,10 @@ def python(method):
     lines += [f"def {method.name('python')}({', '.join(parameters)}) -> {returned}:",
               *wrap(f'"""{method.doc}"""', "    ", 116)]
     lines += [f"    {a.name}_data = as_bytes({a.name})" for a in method.buffers]
+    if method.params:
+        kind = method.params.camel_type
+        lines += ["    filler = Filler()",
+                  f"    given = filler.fill(abi.{kind}, changed({kind}, {method.params.name}, changes))"]
     lines += ["    error = abi.Error()"] if method.has_error else []
     lines += [f"    found = abi.{method.info.camel}()"] if method.info else []
     lines += [f"    result = abi.{emit_python.C_TYPES[method.result]}()"] if method.result else []
@@ -240,7 +279,8 @@ def python(method):
 def rust(method):
     def type_of(argument):
         if argument.kind != "number":
-            return {"text": "impl AsRef<[u8]>", "bytes": "&[u8]"}.get(argument.kind, f"crate::{argument.camel_type}")
+            known = {"text": "impl AsRef<[u8]>", "bytes": "&[u8]", "params": f"&crate::{argument.camel_type}"}
+            return known.get(argument.kind, f"crate::{argument.camel_type}")
         return "Token" if argument.type == "sotto_token" else emit_rust.C_TYPES[argument.type]
 
     def passed_as(argument):
@@ -248,6 +288,8 @@ def rust(method):
             return [f"{argument.name}.as_ptr()", f"{argument.name}.len()"]
         if argument.kind == "bytes":
             return [f"{argument.name}.as_ptr().cast()", f"{argument.name}.len()"]
+        if argument.kind == "params":
+            return ["&raw" if argument.has_lists else f"&{argument.name}.raw"]
         return [f"{argument.name} as i32" if argument.kind == "enum" else argument.name]
 
     def listed(opening, items, closing, indent):
@@ -270,6 +312,8 @@ def rust(method):
     end = " {" if not method.has_status else f" -> {returned if method.is_property else f'Result<{returned}>'} {{"
     lines = [*wrap(method.doc, "/// ", 96), *listed(f"pub fn {method.name('rust')}", parameters, end, "")]
     lines += [f"    let {a.name} = {a.name}.as_ref();" for a in method.texts]
+    if method.params and method.params.has_lists:
+        lines += ["    let mut lists = Lists::default();", f"    let raw = {method.params.name}.fill(&mut lists);"]
     lines += [f"    let mut result = {'0.0' if method.result in ('float', 'double') else '0'};"] if method.result else []
     lines += ["    let mut report = Report::new();"] if method.has_error else []
     lines.append("    // SAFETY: the object is alive, and the arguments are valid during the call.")
@@ -294,11 +338,14 @@ def go(method):
             return f"{argument.lower_camel}Chars, {argument.lower_camel}Size"
         if argument.kind == "bytes":
             return f"bytesOf({argument.lower_camel}), C.size_t(len({argument.lower_camel}))"
+        if argument.kind == "params":
+            return "&given"
         return f"{emit_go.C_NUMBERS.get(argument.type, 'C.' + argument.type)}({argument.lower_camel})"
 
     def type_of(argument):
         if argument.kind != "number":
-            return {"text": "string", "bytes": "[]byte"}.get(argument.kind) or emit_go.type_name(argument.type)
+            known = {"text": "string", "bytes": "[]byte", "params": f"*{argument.camel_type}"}
+            return known.get(argument.kind) or emit_go.type_name(argument.type)
         return "int" if argument.type == "size_t" else emit_go.NUMBERS[argument.type]
 
     receiver = method.object[0]
@@ -317,6 +364,10 @@ def go(method):
         lines.append(f"\tinfo := C.{method.info.name}{{struct_size: C.sizeof_{method.info.name}}}")
     if method.result:
         lines.append(f"\tvar result {emit_go.C_NUMBERS.get(method.result, 'C.' + method.result)}")
+    if method.params:
+        params, kind = method.params.lower_camel, method.params.camel_type
+        lines.append(f"\t{params} = orDefaults({params}, Default{kind})")
+        lines += ["\tvar a arena", "\tdefer a.free()"] if method.params.has_lists else []
     status = "C.sotto_status"
     if method.object == "chat":
         begin = f"_, err := c.call(func({'details ' if method.has_error else ''}*C.sotto_error) {status} {{"
@@ -330,6 +381,9 @@ def go(method):
         begin = f"err := m.call(func(handle *C.sotto_matcher) {status} {{"
     lines.append(f"\t{begin}")
     lines += [f"\t\t{a.lower_camel}Chars, {a.lower_camel}Size := charsOf({a.lower_camel})" for a in method.texts]
+    if method.params:
+        lines += [f"\t\tgiven := default{kind}C()",
+                  f"\t\t{params}.fill(&given{', &a' if method.params.has_lists else ''})"]
     call = f"C.{method.function}({', '.join(passed)})"
     if passed[-1] == "&details":
         lines += ["\t\tdetails := newError()", f"\t\treturn {call}, &details"]
@@ -349,12 +403,13 @@ def java_number(c_type):
 
 
 def native_type(argument):
-    return {"text": "byte[]", "bytes": "byte[]", "enum": "int"}.get(argument.kind) or java_number(argument.type)
+    known = {"text": "byte[]", "bytes": "byte[]", "enum": "int", "params": argument.camel_type}
+    return known.get(argument.kind) or java_number(argument.type)
 
 
 def java(method):
     def type_of(argument):
-        known = {"text": "String", "bytes": "byte[]", "enum": argument.camel_type}
+        known = {"text": "String", "bytes": "byte[]", "enum": argument.camel_type, "params": argument.camel_type}
         return known.get(argument.kind) or java_number(argument.type)
 
     def passed_as(argument):
@@ -386,12 +441,17 @@ def jni(method):
     def passed_as(argument):
         if argument in method.buffers:
             return f"{argument.name}_data, {argument.name}_size"
+        if argument.kind == "params":
+            return "&params"
         is_cast = argument.type in ("uint32_t", "uint64_t", "size_t")
         return f"static_cast<{argument.type}>({argument.name})" if is_cast else argument.name
 
+    def declared(argument):
+        return "jobject from" if argument.kind == "params" else f"{JNI_TYPES[native_type(argument)]} {argument.name}"
+
     uses_env = method.has_status or method.buffers
     parameters = ["JNIEnv* env" if uses_env else "JNIEnv*", "jclass", f"jlong {method.object}",
-                  *(f"{JNI_TYPES[native_type(a)]} {a.name}" for a in method.arguments),
+                  *map(declared, method.arguments),
                   *(["jobject to"] if method.info else [])]
     passed = [f"{method.object}_of({method.object})", *map(passed_as, method.arguments)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
@@ -399,12 +459,15 @@ def jni(method):
     call = f"{method.function}({', '.join(passed)})"
     returned = java_number(method.result) if method.result else "void"
     lines = [f"NATIVE({JNI_TYPES.get(returned, returned)}, {method.native})({', '.join(parameters)}) {{"]
-    if method.buffers:
+    failed = f"return{' 0' if method.result else ''};"
+    if method.buffers or method.params:
         lines.append("  Arena arena;")
     for a in method.buffers:
         lines += [f"  const char* {a.name}_data;", f"  size_t {a.name}_size;",
-                  f"  if (!read_bytes(env, {a.name}, &arena, &{a.name}_data, &{a.name}_size)) "
-                  f"return{' 0' if method.result else ''};"]
+                  f"  if (!read_bytes(env, {a.name}, &arena, &{a.name}_data, &{a.name}_size)) {failed}"]
+    if method.params:
+        lines += [f"  {method.params.type} params;", f"  {method.params.type}_init(&params, sizeof params);",
+                  f"  if (!read_fields(env, from, k{method.params.camel_type}Fields, &arena, &params)) {failed}"]
     lines += ["  sotto_error error = new_error();"] if method.has_error else []
     lines += [f"  {method.info.name} info = {{}};", "  info.struct_size = sizeof info;"] if method.info else []
     lines += [f"  {method.result} result = 0;"] if method.result else []
@@ -449,13 +512,16 @@ def swift(method):
             return f"{argument.lower_camel}Bytes.text, {argument.lower_camel}Bytes.size"
         if argument.kind == "bytes":
             return f"{argument.lower_camel}, {argument.lower_camel}.count"
+        if argument.kind == "params":
+            return "&given"
         return argument.lower_camel + (".rawValue" if argument.kind == "enum" else "")
 
     returned = emit_swift.swift_name(method.info.name) if method.info else ""
     if method.result:
         returned = "Int" if method.result == "size_t" else emit_swift.NUMBERS[method.result]
     run = {"session": "run", "chat": "session.run", "matcher": "resource.run"}[method.object]
-    handle = "handle" if method.object == "chat" else method.object if method.has_error else "$0"
+    is_named = method.has_error or method.params is not None
+    handle = "handle" if method.object == "chat" else method.object if is_named else "$0"
     passed = [handle, *map(passed_as, method.arguments)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["&details"] if method.has_error else []
@@ -466,19 +532,23 @@ def swift(method):
     lines = [*wrap(method.doc, "/// ", 118),
              f"public func {method.lower_camel('swift')}({', '.join(map(declared, method.with_defaults_last))}) throws "
              f"{f'-> {returned} ' if returned else ''}{{"]
-    if method.texts:
+    has_arena = method.texts or method.params and method.params.has_lists
+    if has_arena:
         lines.append("  let arena = Arena()")
     lines += [f"  let {a.lower_camel}Bytes = arena.text({a.lower_camel})" for a in method.texts]
     if method.info:
         lines += [f"  var info = {method.info.name}()", f"  info.struct_size = UInt32(MemoryLayout<{method.info.name}>.stride)"]
     if method.result:
         lines.append(f"  var result: {returned} = 0")
-    given = "_ in " if method.object == "chat" else f"{method.object} in " if method.has_error else ""
-    if method.has_error:
-        lines += [f"  try {run} {{ {given.strip()}", "    var details = newError()", f"    {call}", "  }"]
+    given = "_ in " if method.object == "chat" else f"{method.object} in " if is_named else ""
+    if method.params:
+        filled = f"    var given = {method.params.lower_camel}.filled({'arena' if method.params.has_lists else ''})"
+    if method.has_error or method.params:
+        lines += [f"  try {run} {{ {given.strip()}", *([filled] if method.params else []),
+                  *(["    var details = newError()"] if method.has_error else []), f"    {call}", "  }"]
     else:
         lines.append(f"  try {run} {{ {given}{call} }}")
-    if method.texts:
+    if has_arena:
         lines.append("  withExtendedLifetime(arena) {}")
     lines += [f"  return {returned}(info)"] if method.info else ["  return result"] if method.result else []
     return [*lines, "}"]
@@ -491,6 +561,8 @@ def js(method):
         name = argument.lower_camel
         if argument in method.buffers:
             return f"{name}Bytes.address, {name}Bytes.size"
+        if argument.kind == "params":
+            return f'fill(scratch, "{argument.camel_type}", {name})'
         form = emit_js.NUMBERS.get(argument.type, "i32")
         if form in ("f32", "f64"):
             return name
@@ -502,7 +574,8 @@ def js(method):
     passed += ["info"] if method.info else ["result"] if method.result else []
     passed += ["error"] if method.has_error else []
     call = f"this.instance.exports.{method.function}({', '.join(passed)})"
-    parameters = ", ".join(a.lower_camel + ("" if a.default is None else f" = {a.default}")
+    defaults = {a.name: "{}" if a.kind == "params" else a.default for a in method.arguments}
+    parameters = ", ".join(a.lower_camel + ("" if defaults[a.name] is None else f" = {defaults[a.name]}")
                            for a in method.with_defaults_last)
     lines = [*emit_js.commented(method.doc, ""), f"{'get ' if method.is_property else ''}{name}({parameters}) {{"]
     if method.info:
@@ -513,7 +586,7 @@ def js(method):
     else:
         steps = [f'const {a.lower_camel}Bytes = scratch.text({a.lower_camel}, "{a.lower_camel}");' for a in method.buffers]
         steps += ["const result = scratch.zeros(8);"] if method.result else []
-        given = "(scratch, error)" if method.has_error else "(scratch)" if steps else "()"
+        given = "(scratch, error)" if method.has_error else "(scratch)" if steps or method.params else "()"
         run = f"this.#{'attempt' if method.has_error else 'evaluate'}({given} =>"
         if not steps:
             lines += [f"  {run} {call});"] if len(run) + len(call) < 112 else [f"  {run}", f"    {call});"]
@@ -530,12 +603,13 @@ def js(method):
 
 def types(method):
     def type_of(argument):
-        return {"text": "Text", "bytes": "Uint8Array", "enum": argument.camel_type}.get(argument.kind, "number")
+        known = {"text": "Text", "bytes": "Uint8Array", "enum": argument.camel_type, "params": argument.camel_type}
+        return known.get(argument.kind, "number")
 
     doc = emit_js.commented(method.doc, "")
     if method.is_property:
         return [*doc, f"readonly {method.lower_camel('js')}: {method.info.camel};"]
-    parameters = ", ".join(f"{a.lower_camel}{'' if a.default is None else '?'}: {type_of(a)}"
+    parameters = ", ".join(f"{a.lower_camel}{'' if a.default is None and a.kind != 'params' else '?'}: {type_of(a)}"
                            for a in method.with_defaults_last)
     returned = method.info.camel if method.info else "number" if method.result else "void"
     return [*doc, f"{method.lower_camel('js')}({parameters}): {returned};"]

@@ -61,19 +61,6 @@ func (c *Chat) call(f func(details *C.sotto_error) C.sotto_status) (Status, erro
 	})
 }
 
-// SetStops sets the stops of the session, and adds the string that ends a reply.
-func (c *Chat) SetStops(params *StopParams) error {
-	params = orDefaults(params, DefaultStopParams)
-	var a arena
-	defer a.free()
-	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
-		given := defaultStopParamsC()
-		params.fill(&given, &a)
-		return C.sotto_chat_set_stops(c.handle, &given, details)
-	})
-	return err
-}
-
 // Reply generates a reply and returns its text. onPiece may be nil; it receives each piece, and ends the reply by
 // returning true.
 func (c *Chat) Reply(maxTokens int, onPiece func(Piece) (stop bool)) (string, Status, error) {
@@ -119,6 +106,19 @@ func (c *Chat) Save() (state []byte, err error) {
 }
 
 // Methods of sotto_chat, written by capi/generate from capi/params.
+
+// SetStops sets the stops of the session, and adds the string that ends a reply.
+func (c *Chat) SetStops(params *StopParams) error {
+	params = orDefaults(params, DefaultStopParams)
+	var a arena
+	defer a.free()
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		given := defaultStopParamsC()
+		params.fill(&given, &a)
+		return C.sotto_chat_set_stops(c.handle, &given, details)
+	})
+	return err
+}
 
 // Add adds a message. A system message replaces an earlier one.
 func (c *Chat) Add(role ChatRole, text string) error {

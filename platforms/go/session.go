@@ -170,19 +170,6 @@ func (s *Session) SetSampler(params *SamplerParams) error {
 	return err
 }
 
-// SetStops replaces the stops.
-func (s *Session) SetStops(params *StopParams) error {
-	params = orDefaults(params, DefaultStopParams)
-	var a arena
-	defer a.free()
-	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
-		given, details := defaultStopParamsC(), newError()
-		params.fill(&given, &a)
-		return C.sotto_session_set_stops(handle, &given, &details), &details
-	})
-	return err
-}
-
 // SetSpeculation sets the parameters of speculative decoding.
 func (s *Session) SetSpeculation(params *SpeculationParams) error {
 	params = orDefaults(params, DefaultSpeculationParams)
@@ -272,6 +259,20 @@ func (s *Session) SetGrammarWithin(grammar *Grammar, finishWithin uint32) error 
 }
 
 // Methods of sotto_session, written by capi/generate from capi/params.
+
+// SetStops replaces the stops, which end a text.
+func (s *Session) SetStops(params *StopParams) error {
+	params = orDefaults(params, DefaultStopParams)
+	var a arena
+	defer a.free()
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		given := defaultStopParamsC()
+		params.fill(&given, &a)
+		details := newError()
+		return C.sotto_session_set_stops(handle, &given, &details), &details
+	})
+	return err
+}
 
 // Heal applies token healing, for a prompt that ends inside a word. Call it after a prefill.
 func (s *Session) Heal() error {

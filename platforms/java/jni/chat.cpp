@@ -52,15 +52,6 @@ NATIVE(jlong, chatNew)(JNIEnv* env, jclass, jlong session, jbyteArray format, jo
 
 NATIVE(void, chatFree)(JNIEnv*, jclass, jlong chat) { destroy(as<Chat>(chat)); }
 
-NATIVE(void, chatSetStops)(JNIEnv* env, jclass, jlong chat, jobject from) {
-  Arena arena;
-  sotto_stop_params params;
-  sotto_stop_params_init(&params, sizeof params);
-  sotto_error error = new_error();
-  if (!read_fields(env, from, kStopParamsFields, &arena, &params)) return;
-  check(env, sotto_chat_set_stops(chat_of(chat), &params, &error), &error);
-}
-
 NATIVE(jint, chatReply)(JNIEnv* env, jclass, jlong session, jlong chat, jlong max_tokens, jboolean calls) {
   sotto_error error = new_error();
   const sotto_status status = sotto_chat_reply(chat_of(chat), static_cast<size_t>(max_tokens),

@@ -98,15 +98,6 @@ NATIVE(void, sessionSetSampler)
   check(env, sotto_session_set_sampler(session_of(session), &params, &error), &error);
 }
 
-NATIVE(void, sessionSetStops)(JNIEnv* env, jclass, jlong session, jobject from) {
-  Arena arena;
-  sotto_stop_params params;
-  sotto_stop_params_init(&params, sizeof params);
-  sotto_error error = new_error();
-  if (!read_fields(env, from, kStopParamsFields, &arena, &params)) return;
-  check(env, sotto_session_set_stops(session_of(session), &params, &error), &error);
-}
-
 NATIVE(void, sessionSetSpeculation)
 (JNIEnv* env, jclass, jlong session, jobject from, jlong draft_session, jboolean calls) {
   Arena arena;

@@ -27,13 +27,13 @@ export class Chat {
     this.handle = made.handle;
   }
 
+  // Methods of sotto_chat, written by capi/generate from capi/params.
+
   /** Sets the stops of the session, and adds the string that ends a reply. */
   setStops(params = {}) {
     this.#attempt((scratch, error) =>
       this.instance.exports.sotto_chat_set_stops(this.handle, fill(scratch, "StopParams", params), error));
   }
-
-  // Methods of sotto_chat, written by capi/generate from capi/params.
 
   /** Adds a message. A system message replaces an earlier one. */
   add(role, text) {

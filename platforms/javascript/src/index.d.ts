@@ -105,7 +105,6 @@ export class Session {
   readonly model: Model;
 
   setSampler(params?: SamplerParams & { preset?: Preset }): void;
-  setStops(params?: StopParams): void;
   setSpeculation(params?: SpeculationParams): void;
   /** Sets a second session of the same model as the guide of this one; null removes it. */
   setGuide(guide: Session | null, params?: GuideParams): void;
@@ -129,6 +128,8 @@ export class Session {
   cancel(): void;
   // Methods of sotto_session, written by capi/generate from capi/params.
 
+  /** Replaces the stops, which end a text. */
+  setStops(params?: StopParams): void;
   /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
   heal(): void;
   /** Rolls the stream back to its first tokens. */
@@ -192,10 +193,10 @@ export class Chat {
   /** The format is predefined, or the text of a format. */
   constructor(session: Session, format?: ChatFormat | string, params?: ChatParams);
   readonly session: Session;
-  /** Sets the stops of the session, and adds the string that ends a reply. */
-  setStops(params?: StopParams): void;
   // Methods of sotto_chat, written by capi/generate from capi/params.
 
+  /** Sets the stops of the session, and adds the string that ends a reply. */
+  setStops(params?: StopParams): void;
   /** Adds a message. A system message replaces an earlier one. */
   add(role: ChatRole, text: Text): void;
   /** Removes all messages. */

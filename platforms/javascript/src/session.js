@@ -89,12 +89,6 @@ export class Session {
     this.#samplerCallbacks = callbacks;
   }
 
-  /** Replaces the stops: session.setStops({ stopStrings: ["\n\n"], maxTokens: 200 }). */
-  setStops(params = {}) {
-    this.#attempt((scratch, error) =>
-      this.instance.exports.sotto_session_set_stops(this.handle, fill(scratch, "StopParams", params), error));
-  }
-
   /** Sets speculative decoding: session.setSpeculation({ sources: DraftSource.LOOKUP }). */
   setSpeculation(params = {}) {
     this.#attempt((scratch, error) => this.instance.exports.sotto_session_set_speculation(this.handle,
@@ -208,6 +202,12 @@ export class Session {
   }
 
   // Methods of sotto_session, written by capi/generate from capi/params.
+
+  /** Replaces the stops, which end a text. */
+  setStops(params = {}) {
+    this.#attempt((scratch, error) =>
+      this.instance.exports.sotto_session_set_stops(this.handle, fill(scratch, "StopParams", params), error));
+  }
 
   /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
   heal() {

@@ -41,13 +41,15 @@ class Chat:
         self.session = session
         self._memory, self._handle = memory, handle
 
+    # Methods of sotto_chat, written by capi/generate from capi/params.
+
     def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
         """Sets the stops of the session, and adds the string that ends a reply."""
         filler = Filler()
         given = filler.fill(abi.StopParams, changed(StopParams, params, changes))
-        self._call(lib.sotto_chat_set_stops, given)
-
-    # Methods of sotto_chat, written by capi/generate from capi/params.
+        error = abi.Error()
+        with Exclusive(self.session):
+            check(lib.sotto_chat_set_stops(self._handle, given, error), error)
 
     def add(self, role: ChatRole, text: Text) -> None:
         """Adds a message. A system message replaces an earlier one."""

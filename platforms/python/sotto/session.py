@@ -68,11 +68,6 @@ class Session(Resource):
                   logits_callback=self._callbacks.logits(params.logits_callback, self._memory),
                   logits_processor=self._callbacks.processor(params.logits_processor, self._memory))
 
-    def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
-        """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""
-        params = changed(StopParams, params, changes)
-        self._set("stops", lib.sotto_session_set_stops, abi.StopParams, params)
-
     def set_speculation(self, params: SpeculationParams | None = None, **changes: Unpack[SpeculationFields]) -> None:
         """Sets speculative decoding: `session.set_speculation(sources=DraftSource.LOOKUP)`."""
         params = changed(SpeculationParams, params, changes)
@@ -241,6 +236,14 @@ class Session(Resource):
                 lib.sotto_session_cancel(self._handle)
 
     # Methods of sotto_session, written by capi/generate from capi/params.
+
+    def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
+        """Replaces the stops, which end a text."""
+        filler = Filler()
+        given = filler.fill(abi.StopParams, changed(StopParams, params, changes))
+        error = abi.Error()
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_set_stops(handle, given, error), error)
 
     def heal(self) -> None:
         """Applies token healing, for a prompt that ends inside a word. Call it after a prefill."""

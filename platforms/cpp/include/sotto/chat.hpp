@@ -37,6 +37,9 @@ class Chat {
   Session& session() { return session_; }
   const Session& session() const { return session_; }
 
+  // Methods of sotto_chat, written by capi/generate from capi/params.
+
+  // Sets the stops of the session, and adds the string that ends a reply.
   Result<void> set_stops(const StopParams& params) {
     sotto_stop_params c_params = params;
     detail::Arrays arrays;
@@ -45,8 +48,6 @@ class Chat {
     SOTTO_HPP_TRY_(sotto_chat_set_stops(handle_, &c_params, report.out()));
     SOTTO_HPP_DONE_;
   }
-
-  // Methods of sotto_chat, written by capi/generate from capi/params.
 
   // Adds a message. A system message replaces an earlier one.
   Result<void> add(sotto_chat_role role, std::string_view text) {

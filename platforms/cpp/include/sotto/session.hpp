@@ -123,6 +123,16 @@ class Session {
 
   // Methods of sotto_session, written by capi/generate from capi/params.
 
+  // Replaces the stops, which end a text.
+  Result<void> set_stops(const StopParams& params) {
+    sotto_stop_params c_params = params;
+    detail::Arrays arrays;
+    params.lists_to_c(c_params, arrays);
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_set_stops(state_->handle, &c_params, report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
   // Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
   Result<void> heal() {
     SOTTO_HPP_TRY_SESSION_(sotto_session_heal(state_->handle));
@@ -179,15 +189,6 @@ class Session {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_session_set_sampler(c_session(), c_params.get(), report.out()));
     state_->logits = c_params.take_calls();
-    SOTTO_HPP_DONE_;
-  }
-
-  Result<void> set_stops(const StopParams& params) {
-    sotto_stop_params c_params = params;
-    detail::Arrays arrays;
-    params.lists_to_c(c_params, arrays);
-    detail::Report report;
-    SOTTO_HPP_TRY_(sotto_session_set_stops(c_session(), &c_params, report.out()));
     SOTTO_HPP_DONE_;
   }
 

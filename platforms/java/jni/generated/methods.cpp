@@ -5,6 +5,15 @@
 
 using namespace sotto_jni;
 
+NATIVE(void, chatSetStops)(JNIEnv* env, jclass, jlong chat, jobject from) {
+  Arena arena;
+  sotto_stop_params params;
+  sotto_stop_params_init(&params, sizeof params);
+  if (!read_fields(env, from, kStopParamsFields, &arena, &params)) return;
+  sotto_error error = new_error();
+  check(env, sotto_chat_set_stops(chat_of(chat), &params, &error), &error);
+}
+
 NATIVE(void, chatAdd)(JNIEnv* env, jclass, jlong chat, jint role, jbyteArray text) {
   Arena arena;
   const char* text_data;
@@ -65,6 +74,15 @@ NATIVE(void, matcherInfo)(JNIEnv* env, jclass, jlong matcher, jint sequence, job
 
 NATIVE(void, matcherFork)(JNIEnv* env, jclass, jlong matcher, jint source, jint target) {
   check(env, sotto_matcher_fork(matcher_of(matcher), static_cast<uint32_t>(source), static_cast<uint32_t>(target)));
+}
+
+NATIVE(void, sessionSetStops)(JNIEnv* env, jclass, jlong session, jobject from) {
+  Arena arena;
+  sotto_stop_params params;
+  sotto_stop_params_init(&params, sizeof params);
+  if (!read_fields(env, from, kStopParamsFields, &arena, &params)) return;
+  sotto_error error = new_error();
+  check(env, sotto_session_set_stops(session_of(session), &params, &error), &error);
 }
 
 NATIVE(void, sessionHeal)(JNIEnv* env, jclass, jlong session) {

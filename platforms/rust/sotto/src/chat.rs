@@ -5,7 +5,7 @@ use crate::memory::Block;
 use crate::params::{read_info, Lists};
 use crate::session::{call_with_pieces, stop_of};
 use crate::sys;
-use crate::{ChatFormat, ChatParams, Grammar, Piece, SamplerParams, Session, Stop, StopParams};
+use crate::{ChatFormat, ChatParams, Grammar, Piece, SamplerParams, Session, Stop};
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
@@ -111,17 +111,17 @@ impl Chat {
         drop(self.session.take_matcher());
     }
 
+    // Methods of sotto_chat, written by capi/generate from capi/params.
+
     /// Sets the stops of the session, and adds the string that ends a reply.
-    pub fn set_stops(&mut self, params: &StopParams) -> Result<()> {
-        let mut report = Report::new();
+    pub fn set_stops(&mut self, params: &crate::StopParams) -> Result<()> {
         let mut lists = Lists::default();
         let raw = params.fill(&mut lists);
-        // SAFETY: the library copies what the struct points to.
+        let mut report = Report::new();
+        // SAFETY: the object is alive, and the arguments are valid during the call.
         let status = unsafe { sys::sotto_chat_set_stops(self.raw(), &raw, report.out()) };
         report.check(status).map(drop)
     }
-
-    // Methods of sotto_chat, written by capi/generate from capi/params.
 
     /// Adds a message. A system message replaces an earlier one.
     pub fn add(&mut self, role: crate::ChatRole, text: impl AsRef<[u8]>) -> Result<()> {

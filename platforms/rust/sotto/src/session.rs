@@ -9,7 +9,7 @@ use crate::stream::{Piece, Prompt, Step, Stream};
 use crate::sys;
 use crate::{
     Grammar, GuideParams, Matcher, MatcherParams, Model, Pooling, SamplerParams, SessionParams,
-    Stop, StopParams, Token, Vocabulary,
+    Stop, Token, Vocabulary,
 };
 use std::ops::ControlFlow;
 use std::os::raw::c_void;
@@ -157,6 +157,16 @@ impl Session {
 
     // Methods of sotto_session, written by capi/generate from capi/params.
 
+    /// Replaces the stops, which end a text.
+    pub fn set_stops(&mut self, params: &crate::StopParams) -> Result<()> {
+        let mut lists = Lists::default();
+        let raw = params.fill(&mut lists);
+        let mut report = Report::new();
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_session_set_stops(self.raw(), &raw, report.out()) };
+        report.check(status).map(drop)
+    }
+
     /// Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
     pub fn heal(&mut self) -> Result<()> {
         // SAFETY: the object is alive, and the arguments are valid during the call.
@@ -227,16 +237,6 @@ impl Session {
             report.check(status).map(drop)
         })?);
         Ok(())
-    }
-
-    /// Replaces the stops.
-    pub fn set_stops(&mut self, params: &StopParams) -> Result<()> {
-        let mut report = Report::new();
-        let mut lists = Lists::default();
-        let raw = params.fill(&mut lists);
-        // SAFETY: the library copies what the struct points to.
-        let status = unsafe { sys::sotto_session_set_stops(self.raw(), &raw, report.out()) };
-        report.check(status).map(drop)
     }
 
     /// Constrains the generated text by a grammar, through a new matcher. [`Session::take_matcher`] removes it. Before

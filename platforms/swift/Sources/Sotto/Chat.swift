@@ -31,18 +31,18 @@ public final class Chat: @unchecked Sendable {
     self.session = session
   }
 
+  // Methods of sotto_chat, written by capi/generate from capi/params.
+
   /// Sets the stops of the session, and adds the string that ends a reply.
-  public func setStops(_ parameters: StopParameters) throws {
+  public func setStops(_ params: StopParameters) throws {
     let arena = Arena()
     try session.run { _ in
-      var given = parameters.filled(arena)
+      var given = params.filled(arena)
       var details = newError()
       try check(sotto_chat_set_stops(handle, &given, &details), details)
     }
     withExtendedLifetime(arena) {}
   }
-
-  // Methods of sotto_chat, written by capi/generate from capi/params.
 
   /// Adds a message. A system message replaces an earlier one.
   public func add(_ role: ChatRole, _ text: String) throws {

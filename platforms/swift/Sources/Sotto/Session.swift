@@ -81,17 +81,6 @@ public final class Session: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
-  /// Replaces the stops.
-  public func setStops(_ parameters: StopParameters) throws {
-    let arena = Arena()
-    try run { session in
-      var given = parameters.filled(arena)
-      var details = newError()
-      try check(sotto_session_set_stops(session, &given, &details), details)
-    }
-    withExtendedLifetime(arena) {}
-  }
-
   /// Sets the parameters of speculative decoding.
   public func setSpeculation(_ parameters: SpeculationParameters) throws {
     try use("draft", parameters.draftSession?.resource) { session, used in
@@ -271,6 +260,17 @@ public final class Session: @unchecked Sendable {
   }
 
   // Methods of sotto_session, written by capi/generate from capi/params.
+
+  /// Replaces the stops, which end a text.
+  public func setStops(_ params: StopParameters) throws {
+    let arena = Arena()
+    try run { session in
+      var given = params.filled(arena)
+      var details = newError()
+      try check(sotto_session_set_stops(session, &given, &details), details)
+    }
+    withExtendedLifetime(arena) {}
+  }
 
   /// Applies token healing, for a prompt that ends inside a word. Call it after a prefill.
   public func heal() throws {

@@ -33,12 +33,12 @@ public final class Chat extends Owned {
         session.resource.act(held -> resource.act(action::run));
     }
 
+    // Methods of sotto_chat, written by capi/generate from capi/params.
+
     /** Sets the stops of the session, and adds the string that ends a reply. */
     public void setStops(StopParams params) {
         act(chat -> Native.chatSetStops(chat, params));
     }
-
-    // Methods of sotto_chat, written by capi/generate from capi/params.
 
     /** Adds a message. A system message replaces an earlier one. */
     public void add(ChatRole role, String text) {

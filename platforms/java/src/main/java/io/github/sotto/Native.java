@@ -109,7 +109,6 @@ final class Native {
     static native void sessionCancel(long session);
     static native void sessionSetSampler(long session, SamplerParams params, boolean hasCallback,
             boolean hasProcessor);
-    static native void sessionSetStops(long session, StopParams params);
     static native void sessionSetSpeculation(long session, SpeculationParams params, long draft, boolean calls);
     static native void sessionSetGuide(long session, long guide, GuideParams params);
     static native void sessionSetMatcher(long session, long matcher);
@@ -150,7 +149,6 @@ final class Native {
     static native String chatFormatText(int format);
     static native long chatNew(long session, byte[] format, ChatParams params);
     static native void chatFree(long chat);
-    static native void chatSetStops(long chat, StopParams params);
     static native int chatReply(long session, long chat, long maxTokens, boolean calls);
     static native void chatUndo(long chat, boolean onlyReply);
     static native byte[] chatSave(long chat);
@@ -167,6 +165,7 @@ final class Native {
 
     // Methods of sotto_session, written by capi/generate from capi/params.
 
+    static native void sessionSetStops(long session, StopParams params);
     static native void sessionHeal(long session);
     static native void sessionRewind(long session, long tokenCount);
     static native void sessionReset(long session);
@@ -180,6 +179,7 @@ final class Native {
 
     // Methods of sotto_chat, written by capi/generate from capi/params.
 
+    static native void chatSetStops(long chat, StopParams params);
     static native void chatAdd(long chat, int role, byte[] text);
     static native void chatReset(long chat);
     static native void chatInfo(long chat, ChatInfo info);

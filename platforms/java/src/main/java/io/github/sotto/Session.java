@@ -67,11 +67,6 @@ public final class Session extends Owned {
         });
     }
 
-    /** Replaces the stops. */
-    public void setStops(StopParams params) {
-        resource.act(session -> Native.sessionSetStops(session, params));
-    }
-
     /** Sets the parameters of speculative decoding. */
     public void setSpeculation(SpeculationParams params) {
         Session draft = params.draftSession;
@@ -320,6 +315,11 @@ public final class Session extends Owned {
     }
 
     // Methods of sotto_session, written by capi/generate from capi/params.
+
+    /** Replaces the stops, which end a text. */
+    public void setStops(StopParams params) {
+        resource.act(session -> Native.sessionSetStops(session, params));
+    }
 
     /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
     public void heal() {
