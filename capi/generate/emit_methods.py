@@ -636,10 +636,14 @@ LANGUAGES = {
 }
 
 
+BEGIN = "Methods of sotto_{}, written by capi/generate from capi/params."
+END = "End of the generated methods."
+
+
 def region(text, path, comment, indent, name, lines):
     """Replaces the lines between the comments that begin and end the generated methods of an object."""
-    begin = f"{indent}{comment} Methods of sotto_{name}, written by capi/generate from capi/params.\n"
-    end = f"{indent}{comment} End of the generated methods.\n"
+    begin = f"{indent}{comment} {BEGIN.format(name)}\n"
+    end = f"{indent}{comment} {END}\n"
     if text.count(begin) != 1 or end not in text.split(begin)[1]:
         raise TableError(f"{path} has no comments around the generated methods of sotto_{name}")
     before, rest = text.split(begin)

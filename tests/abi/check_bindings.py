@@ -9,11 +9,10 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "capi/generate"))
 import check_header  # noqa: E402
+from bindings import SOURCES  # noqa: E402
 
-# Directories, and the endings of the sources that name functions and fields as C does.
-BINDINGS = {"cpp/include": {".hpp"}, "go": {".go", ".c"}, "java/jni": {".cpp", ".h"}, "javascript/src": {".js"},
-            "python/sotto": {".py"}, "rust": {".rs"}, "swift/Sources": {".swift"}}
 # The structs of C++ are those of C, and JavaScript copies fields by tables that the generator writes.
 WITHOUT_FIELDS = {"cpp/include", "javascript/src"}
 # Functions that a binding leaves out.
@@ -55,7 +54,7 @@ def findings(root, directory, suffixes):
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     count = 0
-    for directory, suffixes in BINDINGS.items():
+    for directory, suffixes in SOURCES.items():
         if not (root / "platforms" / directory).is_dir():
             continue
         for finding in findings(root, directory, suffixes):
