@@ -1,10 +1,10 @@
-"""Adds three parameters and a function to a copy of the tree, runs the generator, and builds and runs the result.
+"""Adds three parameters and two functions to a copy of the tree, runs the generator, and builds and runs the result.
 
 The parameters are a sampler parameter with its own stage, a list of the sampler, and a session parameter. The test
-verifies the recipes of capi/README.md: only the tables, the stage itself and the function are edited by hand. The
+verifies the recipes of capi/README.md: only the tables, the stage itself and the functions are edited by hand. The
 program that it builds checks defaults, ranges and their messages, the conversion from C, and the condition of the
 stage. The objects with the stage and with all conversions must compile, and the header, the documentation, the layouts
-and every binding must contain the parameters. Every binding must have a method for the function; the one in C++ must
+and every binding must contain the parameters. Every binding must have a method for each function; those in C++ must
 compile.
 
     add_parameter.py ROOT COMPILER
@@ -41,23 +41,27 @@ doc = """Number of probes."""
 '''
 STAGE = 'PROBE = { value = 29, effect = "reweighs", on = ["probe_scale"], doc = "Multiplies by probe_scale." }\n'
 
-FUNCTION = "SOTTO_API sotto_status sotto_session_get_probe(const sotto_session* session, int32_t position, float* probe);"
+FUNCTIONS = """SOTTO_API sotto_status sotto_session_get_probe(const sotto_session* session, int32_t position, float* probe);
+SOTTO_API sotto_status sotto_session_tune(sotto_session* session, const sotto_guide_params* params, sotto_error* error);
+"""
 METHOD = '''
 [method.sotto_session_get_probe]
 doc = """Returns a probe."""
+[method.sotto_session_tune]
+doc = """Tunes the session."""
 '''
 # Files of the bindings, and the method in them.
 METHODS = {
-    "cpp/include/sotto/session.hpp": r"Result<float> probe\(int32_t position\) const",
-    "go/session.go": r"func \(s \*Session\) Probe\(position int32\) \(float32, error\)",
-    "java/src/main/java/io/github/sotto/Session.java": r"public float probe\(int position\)",
-    "java/src/main/java/io/github/sotto/Native.java": r"native float sessionProbe\(long session, int position\)",
-    "java/jni/generated/methods.cpp": r"NATIVE\(jfloat, sessionProbe\)",
-    "javascript/src/session.js": r"probe\(position\)",
-    "javascript/src/index.d.ts": r"probe\(position: number\): number",
-    "python/sotto/session.py": r"def probe\(self, position: int\) -> float:",
-    "rust/sotto/src/session.rs": r"pub fn probe\(&self, position: i32\) -> Result<f32>",
-    "swift/Sources/Sotto/Session.swift": r"public func probe\(_ position: Int32\) throws -> Float",
+    "cpp/include/sotto/session.hpp": r"Result<float> probe\(int32_t position\) const.*Result<void> tune\(const GuideParams& params\)",
+    "go/session.go": r"func \(s \*Session\) Probe\(position int32\) \(float32, error\).*Tune\(params \*GuideParams\) error",
+    "java/src/main/java/io/github/sotto/Session.java": r"public float probe\(int position\).*public void tune\(GuideParams params\)",
+    "java/src/main/java/io/github/sotto/Native.java": r"native float sessionProbe\(long session, int position\).*native void sessionTune\(",
+    "java/jni/generated/methods.cpp": r"NATIVE\(jfloat, sessionProbe\).*NATIVE\(void, sessionTune\)",
+    "javascript/src/session.js": r"probe\(position\).*tune\(params = \{\}\)",
+    "javascript/src/index.d.ts": r"probe\(position: number\): number.*tune\(params\?: GuideParams\): void",
+    "python/sotto/session.py": r"def probe\(self, position: int\) -> float:.*def tune\(self, params: GuideParams",
+    "rust/sotto/src/session.rs": r"pub fn probe\(&self, position: i32\) -> Result<f32>.*pub fn tune\(&mut self, params: &crate::GuideParams\)",
+    "swift/Sources/Sotto/Session.swift": r"public func probe\(_ position: Int32\) throws -> Float.*func tune\(_ params: GuideParameters\)",
 }
 
 PROGRAM = r'''
@@ -78,7 +82,8 @@ int main() {
   sotto_sampler_params given;
   sotto_sampler_params_init(&given, sizeof given);
   if (given.probe_scale != 1.0f) return 1;
-  capi::ErrorOut out(nullptr);
+  Error details;
+  capi::ErrorOut out(&details);
   SamplerParams params;
   if (capi::read_params(&given, "params", &params, &out) != SOTTO_OK || is_on(StageKind::kProbe, params)) return 2;
   given.probe_scale = 2;
@@ -140,7 +145,10 @@ bool binding_converts_lists() {
 METHOD_CALL = r'''
 #include "platforms/cpp/include/sotto/session.hpp"
 
-float probe(const sotto::Session& session) { return session.probe(3); }
+float probe(sotto::Session& session) {
+  session.tune(sotto::GuideParams());
+  return session.probe(3);
+}
 '''
 
 
@@ -168,7 +176,7 @@ def main():
              r"  candidates.divide_by(1 / input.params.probe_scale);\n}\n\1")
         session_table = tree / "capi/params/session.toml"
         session_table.write_text(session_table.read_text(encoding="utf-8") + SESSION_FIELD + METHOD, encoding="utf-8")
-        edit(tree / "capi/include/sotto_session.h", r"(\nSOTTO_API void sotto_session_cancel)", rf"\n{FUNCTION}\1")
+        edit(tree / "capi/include/sotto_session.h", r"(\nSOTTO_API sotto_status sotto_session_fork)", rf"\n{FUNCTIONS}\1")
 
         # Other structs follow in the tables; the new fields are the last ones of their own structs.
         subprocess.run([sys.executable, str(tree / "capi/generate")], check=True)
@@ -191,8 +199,8 @@ def main():
             raise SystemExit("capi/symbols.txt lacks the function")
         for name, method in METHODS.items():
             path = tree / "platforms" / name
-            if path.parent.is_dir() and not re.search(method, path.read_text(encoding="utf-8")):
-                raise SystemExit(f"platforms/{name} lacks the method")
+            if path.parent.is_dir() and not re.search(method, path.read_text(encoding="utf-8"), re.S):
+                raise SystemExit(f"platforms/{name} lacks a method")
 
         options = ["-std=c++20", "-O0", "-DSOTTO_HAS_GRAMMAR=1", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", "-DSOTTO_HAS_ALL_SAMPLERS=1",
                    "-DSOTTO_HAS_WATERMARK=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
