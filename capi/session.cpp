@@ -5,6 +5,7 @@
 #include "runtime/session/saved_state.h"
 #include "runtime/session/session_batch.h"
 
+using sotto::Error;
 using sotto::SavedState;
 using sotto::Session;
 using sotto::SessionParams;
@@ -29,37 +30,37 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
   return SOTTO_OK;
 }
 
-// Calls a function of the session and records the failure, if any, for sotto_session_get_error().
-template <typename Function>
-sotto_status call(sotto_session* session, Function function) {
-  return session == nullptr ? SOTTO_INVALID_ARGUMENT : wrap(unwrap(session)->run_and_record_error(function));
+// Calls function(session, out) and keeps the details of a failure for sotto_session_get_error().
+template <typename Handle, typename Function>
+sotto_status call(Handle* session, Function function) {
+  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap(session)->run_and_record_error([&](Error* error) {
+    ErrorOut out(error);
+    return static_cast<Status>(function(*unwrap(session), out));
+  }));
 }
 
-Status null_argument(Session& s, const char* name) {
-  return fail(s.mutable_last_error(), Status::kInvalidArgument, name, " is NULL");
-}
-
-Status find_saved_size(Session& s, size_t* size) {
-  if (size == nullptr) return null_argument(s, "size");
+sotto_status find_saved_size(const Session& s, size_t* size, ErrorOut& out) {
+  if (size == nullptr) return out.null_argument("size");
   if (s.has_embeddings()) {
-    return fail(s.mutable_last_error(), Status::kInvalidState, "a stream that begins with embeddings cannot be saved");
+    return wrap(fail(out.get(), Status::kInvalidState, "a stream that begins with embeddings cannot be saved"));
   }
   *size = SavedState::size(s);
-  return Status::kOk;
+  return SOTTO_OK;
 }
 
 // Returns a row of logits or hidden states. `find` is the member of Session that computes it. `name` is the argument
 // that receives it.
 sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*), const float** numbers,
                       const char* name, size_t* count) {
-  return call(session, [&](Session& s) {
-    if (numbers == nullptr) return null_argument(s, name);
-    if (count == nullptr) return null_argument(s, "count");
+  return call(session, [&](Session& s, ErrorOut& out) -> sotto_status {
+    if (numbers == nullptr) return out.null_argument(name);
+    if (count == nullptr) return out.null_argument("count");
     std::span<const float> found;
-    SOTTO_TRY((s.*find)(&found));
+    SOTTO_TRY_C(wrap((s.*find)(&found)));
     *numbers = found.data();
     *count = found.size();
-    return Status::kOk;
+    return SOTTO_OK;
   });
 }
 
@@ -98,25 +99,25 @@ void sotto_session_reset(sotto_session* session) {
 }
 
 sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count) {
-  return call(session, [&](Session& s) {
-    if (tokens == nullptr && count != 0) return null_argument(s, "tokens");
-    return s.prefill({tokens, count});
+  return call(session, [&](Session& s, ErrorOut& out) {
+    if (tokens == nullptr && count != 0) return out.null_argument("tokens");
+    return wrap(s.prefill({tokens, count}));
   });
 }
 
 sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count) {
-  return call(session, [&](Session& s) {
-    if (embeddings == nullptr && count != 0) return null_argument(s, "embeddings");
-    return s.prefill_embeddings(embeddings, count);
+  return call(session, [&](Session& s, ErrorOut& out) {
+    if (embeddings == nullptr && count != 0) return out.null_argument("embeddings");
+    return wrap(s.prefill_embeddings(embeddings, count));
   });
 }
 
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
-  return call(session, [&](Session& s) {
-    if (piece == nullptr) return null_argument(s, "piece");
+  return call(session, [&](Session& s, ErrorOut& out) {
+    if (piece == nullptr) return out.null_argument("piece");
     const Status status = s.next();
     if (!is_failure(status)) *piece = &s.piece();
-    return status;
+    return wrap(status);
   });
 }
 
@@ -143,17 +144,17 @@ sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, c
 }
 
 sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens) {
-  return call(session, [&](Session& s) {
+  return call(session, [&](Session& s, ErrorOut&) -> sotto_status {
     s.set_limit(max_tokens);
-    return Status::kOk;
+    return SOTTO_OK;
   });
 }
 
 sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                     size_t max_tokens, sotto_piece_fn on_piece, void* user_data) {
-  return call(session, [&](Session& s) {
-    if (prompt == nullptr && prompt_count != 0) return null_argument(s, "prompt");
-    return s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data);
+  return call(session, [&](Session& s, ErrorOut& out) {
+    if (prompt == nullptr && prompt_count != 0) return out.null_argument("prompt");
+    return wrap(s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data));
   });
 }
 
@@ -162,7 +163,7 @@ sotto_status sotto_session_logits(sotto_session* session, const float** logits, 
 }
 
 sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) {
-  return call(session, [&](Session& s) { return s.rewind(token_count); });
+  return call(session, [&](Session& s, ErrorOut&) { return wrap(s.rewind(token_count)); });
 }
 
 sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error) {
@@ -200,7 +201,7 @@ sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_pa
 }
 
 sotto_status sotto_session_heal(sotto_session* session) {
-  return call(session, [](Session& s) { return s.heal(); });
+  return call(session, [](Session& s, ErrorOut&) { return wrap(s.heal()); });
 }
 
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* c_params,
@@ -217,16 +218,14 @@ sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guid
 
 sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
                                  float* log_probabilities, sotto_score* score) {
-  return call(session, [&](Session& s) {
-    if (tokens == nullptr && count != 0) return null_argument(s, "tokens");
-    if (score == nullptr) return null_argument(s, "score");
-    if (score->struct_size == 0) {
-      return fail(s.mutable_last_error(), Status::kInvalidArgument, "score->struct_size is not set");
-    }
+  return call(session, [&](Session& s, ErrorOut& out) {
+    if (tokens == nullptr && count != 0) return out.null_argument("tokens");
+    if (score == nullptr) return out.null_argument("score");
+    if (score->struct_size == 0) return out.bad_struct("score");
     sotto::ScoreResult result;
     const Status status = s.score({tokens, count}, log_probabilities, &result);
     if (!is_failure(status)) sotto::capi::fill(score, result);
-    return status;
+    return wrap(status);
   });
 }
 
@@ -236,28 +235,27 @@ sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, 
 
 sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count, sotto_pooling pooling,
                                  float* embedding) {
-  return call(session, [&](Session& s) {
-    if (tokens == nullptr && count != 0) return null_argument(s, "tokens");
-    if (embedding == nullptr) return null_argument(s, "embedding");
-    return s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding);
+  return call(session, [&](Session& s, ErrorOut& out) {
+    if (tokens == nullptr && count != 0) return out.null_argument("tokens");
+    if (embedding == nullptr) return out.null_argument("embedding");
+    return wrap(s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding));
   });
 }
 
 sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
-  // The session is const for the caller: only the recorded error changes.
-  return call(const_cast<sotto_session*>(session), [&](Session& s) { return find_saved_size(s, size); });
+  return call(session, [&](const Session& s, ErrorOut& out) { return find_saved_size(s, size, out); });
 }
 
 sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
-  return call(const_cast<sotto_session*>(session), [&](Session& s) {
-    if (bytes == nullptr && capacity != 0) return null_argument(s, "bytes");
-    SOTTO_TRY(find_saved_size(s, size));
+  return call(session, [&](const Session& s, ErrorOut& out) -> sotto_status {
+    if (bytes == nullptr && capacity != 0) return out.null_argument("bytes");
+    SOTTO_TRY_C(find_saved_size(s, size, out));
     if (*size > capacity) {
-      return fail(s.mutable_last_error(), Status::kBufferTooSmall, "capacity is ", capacity, "; the saved state has ",
-                  *size, " bytes");
+      return wrap(fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity, "; the saved state has ", *size,
+                       " bytes"));
     }
     SavedState::save(s, static_cast<uint8_t*>(bytes));
-    return Status::kOk;
+    return SOTTO_OK;
   });
 }
 

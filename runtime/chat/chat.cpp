@@ -342,7 +342,7 @@ Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
 // Calls a function of the session, and copies its error.
 template <typename Function>
 Status Chat::call(Function function, Error* error) {
-  const Status status = session_->run_and_record_error(function);
+  const Status status = session_->run_and_record_error([&](Error*) { return function(*session_); });
   if (error != nullptr && is_failure(status)) *error = session_->last_error();
   return status;
 }

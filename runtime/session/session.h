@@ -83,12 +83,13 @@ class Session {
 
   bool is_in_use() const { return parts_.is_in_use(); }
 
-  // Calls a function with the session and records its error, if any, for last_error().
+  // Calls function(error), which uses this session, and records its failure, if any, for last_error(). The functions
+  // above without a parameter `error` write the same object.
   template <typename Function>
-  Status run_and_record_error(Function function) {
+  Status run_and_record_error(Function function) const {
     if (is_in_use()) return fail_in_use(&last_error_, "session");
     last_error_ = Error();
-    const Status status = function(*this);
+    const Status status = function(&last_error_);
     if (!is_failure(status)) {
       last_error_ = Error();  // a call in a callback may have failed
     } else if (last_error_.status != status) {
@@ -97,7 +98,6 @@ class Session {
     return status;
   }
   const Error& last_error() const { return last_error_; }
-  Error* mutable_last_error() { return &last_error_; }
 
  private:
   friend class SavedState;
@@ -116,7 +116,7 @@ class Session {
   SessionParts parts_;
   uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
-  Error last_error_;
+  mutable Error last_error_;  // of functions that only read the session, too
 };
 
 }  // namespace sotto

@@ -82,7 +82,7 @@ void SessionBatch::evaluate() {
 Status SessionBatch::next(size_t index) {
   Session& session = sessions_[index];
   session.parts_.in_use = false;
-  const Status status = session.run_and_record_error([](Session& s) { return s.next(); });
+  const Status status = session.run_and_record_error([&](Error*) { return session.next(); });
   session.parts_.in_use = true;
   session.parts_.step_begin_ns = 0;
   return status;

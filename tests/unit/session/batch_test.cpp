@@ -156,7 +156,7 @@ void compare(uint32_t seed, uint32_t thread_count) {
     for (size_t place = 0; place < order.size(); ++place) {
       SCOPED_TRACE(testing::Message() << "step " << step << ", session " << order[place]);
       Session* const other = alone[order[place]]->get();
-      const Status status = other->run_and_record_error([](Session& s) { return s.next(); });
+      const Status status = other->run_and_record_error([&](Error*) { return other->next(); });
       ASSERT_EQ(pieces[place], record(status, other->piece()));
       ASSERT_STREQ(sessions[place]->last_error().message, other->last_error().message);
     }
@@ -280,8 +280,7 @@ TEST_F(SessionBatchTest, IsInUseInCallbacks) {
       ++made.count;
       for (Session* session : made.sessions) {
         EXPECT_TRUE(session->is_in_use());
-        const auto next = [](Session& s) { return s.next(); };
-        EXPECT_EQ(session->run_and_record_error(next), Status::kInvalidState);
+        EXPECT_EQ(session->run_and_record_error([&](Error*) { return session->next(); }), Status::kInvalidState);
         session->deinit();
       }
       Error error;
