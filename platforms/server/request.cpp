@@ -4,7 +4,7 @@
 #include <functional>
 #include <random>
 
-#include "platforms/cli/options/sampler.h"
+#include "platforms/cli/options/sampler_json.h"
 #include "platforms/cli/support/json.h"
 
 namespace sotto::cli {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platforms/cli/generate/report.h"
+#include "platforms/cli/options/sampler_json.h"
 #include "platforms/cli/support/interrupt.h"
 #include "platforms/cli/support/line_editor.h"
 #include "platforms/cli/support/text.h"

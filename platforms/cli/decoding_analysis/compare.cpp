@@ -16,6 +16,7 @@
 #include "platforms/cli/decoding_analysis/svg.h"
 #include "platforms/cli/generate/generate.h"
 #include "platforms/cli/generate/report.h"
+#include "platforms/cli/options/sampler_json.h"
 #include "platforms/cli/support/distribution.h"
 #include "platforms/cli/support/table.h"
 #include "platforms/cli/support/text.h"

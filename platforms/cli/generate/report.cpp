@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "platforms/cli/options/sampler_json.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/system.h"
 

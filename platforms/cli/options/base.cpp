@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "platforms/cli/options/sampler_json.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "platforms/cli/options/base.h"
+#include "platforms/cli/options/chain.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/help.h"

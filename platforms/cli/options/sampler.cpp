@@ -5,52 +5,20 @@
 #include <cmath>
 #include <random>
 
-#include "platforms/cli/support/model.h"
+#include "platforms/cli/options/chain.h"
+#include "platforms/cli/options/token_lists.h"
+#include "platforms/cli/options/watermark.h"
 #include "platforms/cli/support/text.h"
 #include "platforms/command_line/command_line.h"
 
 namespace sotto::cli {
 namespace {
 
-#include "platforms/cli/generated/stages.inc"
-
 constexpr char kSamplingGroup[] = "Sampling";
 constexpr char kTruncationGroup[] = "Truncation";
 constexpr char kRepetitionGroup[] = "Repetition";
 constexpr char kSelectionGroup[] = "Selection";
 constexpr char kBiasGroup[] = "Bans, bias and forcing";
-
-// A list of tokens. To add one, add a row here and its texts to SamplerOptions.
-struct TokenListParam {
-  const char* names;  // in JSON, the library's first
-  TokenList SamplerParams::*list;
-  // The option, whose values are ids or texts. Null if it is read in another way.
-  const char* option;
-  std::vector<std::string> SamplerOptions::*texts;
-  const char* group;
-  const char* description;
-  const char* needs = nullptr;  // another option
-};
-constexpr TokenListParam kTokenLists[] = {
-    {"allowed_tokens,allowed_token_ids", &SamplerParams::allowed_tokens, "--allowed-tokens,--allowed-token-ids",
-     &SamplerOptions::allowed, kBiasGroup, "Generate only these tokens (ids, or the tokens of a text)"},
-    {"suppressed_tokens,suppress_tokens", &SamplerParams::suppressed_tokens, "--suppress-tokens,--suppressed-tokens",
-     &SamplerOptions::suppressed, kBiasGroup, "Never generate these tokens"},
-    {"begin_suppressed_tokens,begin_suppress_tokens", &SamplerParams::begin_suppressed_tokens,
-     "--begin-suppress-tokens,--begin-suppressed-tokens", &SamplerOptions::begin_suppressed, kBiasGroup,
-     "Never generate these as the first token"},
-    {"forced_prefix,force_prefix", &SamplerParams::forced_prefix, nullptr, nullptr, kBiasGroup, nullptr},
-    {"dry_breaker_tokens,dry_breaker_token", &SamplerParams::dry_breaker_tokens, "--dry-breaker-token",
-     &SamplerOptions::dry_breaker_tokens, kRepetitionGroup, "DRY: repetitions end at these tokens (ids or text)",
-     "--dry-multiplier"}};
-
-// Sets the selection of --mirostat N and of "mirostat": N. Returns false for other versions.
-bool set_mirostat(uint32_t version, SamplerParams& params) {
-  constexpr sotto_selection kVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2};
-  if (version >= std::size(kVersions)) return false;
-  params.selection = kVersions[version];
-  return true;
-}
 
 // Returns a seed with few enough digits to be typed again.
 uint64_t random_seed() { return std::random_device()(); }
@@ -74,10 +42,10 @@ void add_group(Command& command, const char* group, SamplerOptions& options) {
 // Adds the options of the lists of tokens that belong to a group.
 void add_token_lists(Command& command, const char* group, SamplerOptions& options) {
   for (const TokenListParam& param : kTokenLists) {
-    if (param.option == nullptr || param.group != group) continue;
-    Option& option = add_texts(command, param.option, options.*param.texts, param.description, "TOKENS");
-    option.group(group);
-    if (param.needs != nullptr) option.needs(param.needs);
+    if (param.option == nullptr || std::string_view(param.group) != group) continue;
+    add_texts(command, param.option, options.token_lists[param.main_option()], param.help, "TOKENS")
+        .needs(param.needs)
+        .group(group);
   }
 }
 
@@ -106,17 +74,6 @@ void add_repetition(Command& command, SamplerOptions& options) {
       .needs("--dry-multiplier")
       .group(kRepetitionGroup);
   add_token_lists(command, kRepetitionGroup, options);
-}
-
-// Appends the stage or stages with this name. Returns false if there are none.
-bool append_stages(const std::string& name, std::vector<sotto_stage>& stages) {
-  if (name == "penalties") {
-    stages.insert(stages.end(), {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
-    return true;
-  }
-  const std::optional<int32_t> stage = find_value(kStageNames, name);
-  if (stage) stages.push_back(*stage);
-  return stage.has_value();
 }
 
 void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
@@ -209,14 +166,13 @@ void validate_selection(const Command& command, SamplerParams& params) {
   if (!first && is_given(command, "--mirostat-m")) reject("--mirostat-m", "has no effect without --mirostat 1");
 }
 
-// Prints a note for truncations that cannot change the choice. If only the most likely token can be selected, these
-// truncations keep it; others, such as typical_p, may drop it.
+// Prints a note for truncations that cannot change the choice: if only the most likely token can be selected, those
+// that keep it. Others, such as typical_p, may drop it.
 void note_unused_truncations(const Command& command, const SamplerParams& params) {
   const bool is_greedy = is_greedy_temperature(params) || params.selection == SOTTO_SELECT_GREEDY;
   if (!is_greedy && params.top_k != 1) return;
   if (!first_given(command, {"--quiet", "--json", "--stream-json", "--jsonl"}).empty()) return;
-  for (const char* option :
-       {"--top-k", "--top-p", "--min-p", "--top-a", "--tail-free", "--epsilon", "--eta", "--top-n-sigma", "--top-h"}) {
+  for (const char* option : kLikelyTruncations) {
     if (!is_given(command, option) || (!is_greedy && std::string_view(option) == "--top-k")) continue;
     std::fprintf(stderr, "sotto: note: %s has no effect %s, which selects the most likely token\n", option,
                  is_greedy ? "without sampling" : "with --top-k 1");
@@ -304,190 +260,7 @@ void read_model_defaults(SamplerOptions& options, const ModelInfo& info) {
   params.model_defaults = 0;
 }
 
-// JSON, under the names that other programs use
-
-Token id_of_key(const std::string& key, const std::string& name) {
-  const bool is_number = !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number) throw Failure(name + ": \"" + key + "\" is not a token id");
-  return std::stoi(key);
-}
-
-// Calls `add(a, b)` for each entry of a list such as [[12, 0.5]] or [{"token": 12, "bias": 0.5}].
-template <typename Add>
-void read_pairs(const Json& list, const std::string& name, const char* first, Add add) {
-  for (const Json& entry : to_list(list, name)) {
-    if (entry.is_array() && entry.list().size() == 2) {
-      add(entry.list()[0], entry.list()[1]);
-    } else if (entry.contains(first) && entry.contains("bias")) {
-      add(*entry.find(first), *entry.find("bias"));
-    } else {
-      throw Failure(name + ": " + entry.dump() + " is neither [" + first + ", bias] nor an object of both");
-    }
-  }
-}
-
-// Reads a list of pairs, or an object such as {"12": -1.5}.
-void read_logit_bias(const Json& value, const std::string& name, SamplerParams& params) {
-  if (value.is_object()) {
-    for (const auto& [key, bias] : value.members()) {
-      params.logit_bias.push_back({id_of_key(key, name), to_float(bias, name)});
-    }
-    return;
-  }
-  read_pairs(value, name, "token", [&](const Json& token, const Json& bias) {
-    params.logit_bias.push_back({to_token(token, name), to_float(bias, name)});
-  });
-}
-
-void read_sequence_bias(const Json& value, const std::string& name, SamplerParams& params) {
-  read_pairs(value, name, "tokens", [&](const Json& tokens, const Json& bias) {
-    params.sequence_bias.push_back({to_tokens(tokens, name), to_float(bias, name)});
-  });
-}
-
-void read_bad_words(const Json& value, const std::string& name, SamplerParams& params) {
-  for (const Json& word : to_list(value, name)) params.bad_words.push_back(to_tokens(word, name));
-}
-
-void read_stages(const Json& value, const std::string& name, SamplerParams& params) {
-  for (const Json& entry : to_list(value, name)) {
-    if (append_stages(to_text(entry, name), params.stages)) continue;
-    throw Failure(name + ": " + entry.dump() + " is not one of " + listed(kStageNames));
-  }
-}
-
-void read_dry_breakers(const Json& value, const std::string& name, SamplerParams& params) {
-  auto& breakers = params.dry_breakers.emplace();
-  for (const Json& text : to_list(value, name)) breakers.push_back(to_text(text, name));
-}
-
-void read_seed(const Json& value, const std::string& name, SamplerParams& params) { params.seed = to_key(value, name); }
-
-void read_mirostat(const Json& value, const std::string& name, SamplerParams& params) {
-  if (set_mirostat(to_count(value, name), params)) return;
-  throw Failure(name + " is " + value.dump() + "; it must be 0, 1 or 2");
-}
-
-void read_do_sample(const Json& value, const std::string& name, SamplerParams& params) {
-  if (!to_bool(value, name)) params.selection = SOTTO_SELECT_GREEDY;
-}
-
-void read_greedy(const Json& value, const std::string& name, SamplerParams& params) {
-  if (to_bool(value, name)) params.temperature = 0.0f;
-}
-
-// Sets a member of params.watermark. Creates the watermark if necessary, even with the scheme NONE.
-void read_watermark_part(const std::string& key, const Json& value, const std::string& name, SamplerParams& params) {
-  const Parameter* parameter = find_parameter(kWatermarkParameters, key);
-  if (parameter == nullptr) parameter = find_parameter(kWatermarkParameters, "watermark_" + key);
-  if (parameter == nullptr) throw Failure("unknown parameter: " + name);
-  if (!params.watermark) params.watermark.emplace();
-  sotto_watermark_params& c_params = *params.watermark;
-  read_parameter(*parameter, value, name, &c_params);
-}
-
-// Reads the name of a scheme, or an object with the watermark's parameters.
-void read_watermark(const Json& value, const std::string& name, SamplerParams& params) {
-  if (value.is_string()) return read_watermark_part("scheme", value, name, params);
-  if (!value.is_object()) throw Failure(name + " is neither a scheme nor an object");
-  if (!params.watermark) params.watermark.emplace();
-  params.watermark->scheme = SOTTO_WATERMARK_LEFT_HASH;
-  const std::string prefix = name + '.';
-  for (const auto& [key, item] : value.members()) read_watermark_part(key, item, prefix + key, params);
-}
-
-// A JSON name that needs its own function: its value is a list, or it sets other parameters.
-struct AliasedParam {
-  const char* names;
-  void (*read)(const Json& value, const std::string& name, SamplerParams& params);
-};
-
-constexpr AliasedParam kAliasedParams[] = {{"logit_bias", read_logit_bias},
-                                           {"sequence_bias", read_sequence_bias},
-                                           {"bad_words,bad_word,bad_words_ids", read_bad_words},
-                                           {"dry_breakers,dry_breaker,dry_sequence_breakers", read_dry_breakers},
-                                           {"stages,samplers", read_stages},
-                                           {"seed", read_seed},
-                                           {"mirostat", read_mirostat},
-                                           {"do_sample", read_do_sample},
-                                           {"greedy", read_greedy},
-                                           {"watermark,watermarking_config", read_watermark}};
-
-// A JSON name of a parameter of sequences or sessions. Since it cannot affect the choice of a single token, it is
-// accepted only with the value that disables it.
-struct IgnoredParam {
-  const char* names;
-  const char* value;
-};
-constexpr IgnoredParam kIgnoredParams[] = {{"num_beams", "1"},
-                                           {"num_beam_groups", "1"},
-                                           {"n,num_return_sequences,best_of", "1"},
-                                           {"length_penalty", "1"},
-                                           {"early_stopping", "false"},
-                                           {"penalty_alpha", "0"},
-                                           {"guidance_scale", "1"},
-                                           {"stop", "[]"},
-                                           {"logprobs,log_probabilities", "false"},
-                                           {"alternative_count,top_logprobs", "0"},
-                                           {"num_keep", "0"}};
-
-bool is_among(const char* names, const std::string& name) {
-  const std::vector<std::string> list = split_names(names);
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-void read_sampler_parameter(const std::string& name, const Json& value, SamplerParams& params) {
-  if (const Parameter* parameter = find_parameter(kSamplerParameters, name)) {
-    sotto_sampler_params& c_params = params;
-    return read_parameter(*parameter, value, name, &c_params);
-  }
-  for (const TokenListParam& param : kTokenLists) {
-    if (is_among(param.names, name)) {
-      params.*param.list = to_tokens(value, name);
-      return;
-    }
-  }
-  for (const AliasedParam& aliased : kAliasedParams) {
-    if (is_among(aliased.names, name)) return aliased.read(value, name, params);
-  }
-  if (name.starts_with("watermark_")) return read_watermark_part(name.substr(name.find('_') + 1), value, name, params);
-  for (const IgnoredParam& ignored : kIgnoredParams) {
-    if (!is_among(ignored.names, name)) continue;
-    const Json neutral = parse_json(ignored.value);
-    if (value == neutral || (neutral == false && value == 0)) return;
-    throw Failure(name + " has no effect on the choice of one token; it must be " + ignored.value);
-  }
-  throw Failure("unknown parameter: " + name);
-}
-
 }  // namespace
-
-bool is_greedy_temperature(const SamplerParams& params) {
-  return params.temperature == 0.0f && params.temperature_range == 0.0f;
-}
-
-SamplerParams without_stages(SamplerParams params) {
-  for (const sotto_stage stage : kStageOrders[SOTTO_ORDER_DEFAULT]) (void)turn_off_stage(stage, params);
-  params.selection = SOTTO_SELECT_MULTINOMIAL;
-  params.stages.clear();
-  return params;
-}
-
-std::vector<Stage> stages_of(const SamplerParams& params) {
-  const auto order = kStageOrders[params.order];
-  const std::vector<sotto_stage> all =
-      params.stages.empty() ? std::vector<sotto_stage>(order, order + std::size(kStageOrders[0])) : params.stages;
-  std::vector<Stage> stages;
-  SamplerParams rest = params;
-  rest.selection = SOTTO_SELECT_MULTINOMIAL;
-  if (is_greedy_temperature(params)) rest.temperature = 1.0f;
-  for (size_t i = all.size(); i-- > 0;) {
-    const SamplerParams upto = rest;
-    if (turn_off_stage(all[i], rest)) stages.push_back({name_of(kStageNames, all[i]), upto});
-  }
-  std::reverse(stages.begin(), stages.end());
-  return stages;
-}
 
 uint32_t list_capacity(uint64_t size) {
   return static_cast<uint32_t>(
@@ -537,8 +310,10 @@ void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
     for (TokenList& tokens : reader.variants(word, "--bad-word")) params.bad_words.push_back(std::move(tokens));
   }
   for (const TokenListParam& param : kTokenLists) {
-    if (param.option == nullptr || (options.*param.texts).empty()) continue;
-    params.*param.list = reader.all(options.*param.texts, split_names(param.option).front().c_str());
+    if (param.option == nullptr) continue;
+    const std::string option = param.main_option();
+    const std::vector<std::string>& texts = options.token_lists[option];
+    if (!texts.empty()) params.*param.list = reader.all(texts, option.c_str());
   }
   if (!options.forced_prefix.empty()) params.forced_prefix = reader.tokens(options.forced_prefix, "--force-prefix");
   sotto_sampler_params& c_params = params;
@@ -547,61 +322,6 @@ void read_sampler_texts(SamplerOptions& options, const LoadedModel& model) {
   }
   read_breakers(options, params);
   if (params.model_defaults != 0) read_model_defaults(options, model.info());
-}
-
-void add_watermark_options(Command& command, WatermarkParams& params) {
-  sotto_watermark_params& c_params = params;
-  add_parameters(command, kWatermarkParameters, &c_params);
-}
-
-void validate_watermark_options(const Command& command, const WatermarkParams& params) {
-  const auto require_scheme = [&](bool has_scheme, const char* option, const char* schemes) {
-    if (!has_scheme && is_given(command, option)) {
-      reject(option, std::string("has no effect without --watermark ") + schemes);
-    }
-  };
-  const bool is_green = params.scheme == SOTTO_WATERMARK_LEFT_HASH || params.scheme == SOTTO_WATERMARK_SELF_HASH;
-  const bool is_on = params.scheme != SOTTO_WATERMARK_NONE;
-  require_scheme(is_green, "--watermark-gamma", "lefthash or selfhash");
-  require_scheme(is_green, "--watermark-delta", "lefthash or selfhash");
-  require_scheme(params.scheme == SOTTO_WATERMARK_TOURNAMENT, "--watermark-layers", "tournament");
-  require_scheme(is_on, "--watermark-key", "SCHEME");
-  require_scheme(is_on, "--watermark-context", "SCHEME");
-}
-
-Json watermark_json(const WatermarkParams& params) {
-  const sotto_watermark_params& c_params = params;
-  return parameters_json(kWatermarkParameters, &c_params);
-}
-
-Json sampler_json(const SamplerParams& params) {
-  const sotto_sampler_params& c_params = params;
-  Json object = parameters_json(kSamplerParameters, &c_params);
-  object["seed"] = params.seed;
-  for (const sotto_stage stage : params.stages) object["stages"].push_back(name_of(kStageNames, stage));
-  for (const TokenBias& entry : params.logit_bias) {
-    object["logit_bias"].push_back({{"token", entry.token}, {"bias", number_json(entry.bias)}});
-  }
-  for (const SequenceBias& entry : params.sequence_bias) {
-    object["sequence_bias"].push_back({{"tokens", entry.tokens}, {"bias", number_json(entry.bias)}});
-  }
-  if (!params.bad_words.empty()) object["bad_words"] = params.bad_words;
-  for (const TokenListParam& param : kTokenLists) {
-    if (!(params.*param.list).empty()) object[split_names(param.names).front()] = params.*param.list;
-  }
-  if (params.dry_breakers) object["dry_breakers"] = *params.dry_breakers;
-  if (params.watermark) object["watermark"] = watermark_json(*params.watermark);
-  return object;
-}
-
-void read_sampler_json(const Json& object, SamplerParams& params) {
-  if (!object.is_object()) throw Failure("params is not an object");
-  for (const auto& [name, value] : object.members()) {
-    if (!value.is_null()) read_sampler_parameter(name, value, params);  // null counts as not given
-  }
-  if (params.watermark && params.watermark->scheme == SOTTO_WATERMARK_NONE) params.watermark.reset();
-  // The option --adaptive-p does the same.
-  if (params.adaptive_target >= 0.0f && !object.contains("selection")) params.selection = SOTTO_SELECT_ADAPTIVE_P;
 }
 
 }  // namespace sotto::cli

@@ -8,7 +8,7 @@
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/options/common.h"
-#include "platforms/cli/options/sampler.h"
+#include "platforms/cli/options/watermark.h"
 #include "platforms/cli/support/model.h"
 #include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"

@@ -12,6 +12,7 @@
 #include "platforms/cli/commands.h"
 #include "platforms/cli/options/common.h"
 #include "platforms/cli/options/sampler.h"
+#include "platforms/cli/options/sampler_json.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
