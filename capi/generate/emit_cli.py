@@ -12,8 +12,8 @@ Fields with a column `cli` become options. Its keys:
 A parameter whose option is declared in code has only the key `set_by`: the option that error messages name. A list of
 tokens of the sampler has the keys `json`, `option`, `group` and `help`, or only `json` if its option is declared in code.
 Values of an enum with `cli = true` have the names in their column `cli`, by default the name in lower case. Each value of
-an enum with `options = true` has an option of its own, the table `option` with the keys `names`, `help`, and `metavar`
-unless the option is a flag.
+an enum with `options = true` has an option of its own, the table `option` with the keys `names`, `help`, `json`, which
+describes the value in JSON, and `metavar` unless the option is a flag.
 """
 from emit_runtime import maxima
 from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string, number_text, one_line
@@ -55,7 +55,7 @@ def value_options_text(enum: Enum) -> str:
         option = value.columns["option"]
         metavar = c_string(option["metavar"]) if "metavar" in option else "nullptr"
         rows += (f"    {{{c_string(option['names'])}, {value.c_name}, {metavar},\n"
-                 f"     {c_string(one_line(option['help']))}}},\n")
+                 f"     {c_string(one_line(option['help']))},\n     {c_string(option['json'])}}},\n")
     return f"inline constexpr ValueOption k{enum.camel}Options[] = {{\n{rows}}};\n"
 
 

@@ -1,4 +1,5 @@
 // `sotto grammar check` reports whether a grammar is valid and which texts match it.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -295,37 +296,43 @@ int run_lines(const CheckOptions& options) {
   return check_lines(vocabulary ? &*vocabulary : nullptr) ? kExitOk : kExitFailure;
 }
 
-constexpr char kFooter[] =
-    "A test is accepted, or the beginning of an accepted text, or rejected at some byte. The exit\n"
-    "code is 0 if the grammar is valid and all tests are accepted, else 1.\n"
-    "\n"
-    "--jsonl: a line {\"grammar\" or \"schema\" or \"regex\" or ...: ..., \"test\": [...]}; its "
-    "answer:\n"
-    "{\"valid\": true, \"error\": null, \"accepted\": [true, ...]}.\n"
-    "  grammar          GBNF, a string; \"root\": its start rule\n"
-    "  schema           a JSON Schema as it is, or a string with its text\n"
-    "  regex            a string; choices: a list of strings; tools: a list of functions\n"
-    "  structural_tag   an object, as XGrammar's\n"
-    "  number_range     {\"minimum\": 1, \"maximum\": 10, \"integer\": true}, each optional\n"
-    "  any_json, json_object   true\n"
-    "  options          the options above, with _ for -: json_space, max_space, allow_surrounding_whitespace,\n"
-    "                   forbid_additional, schema_draft, formats, assume_distinct_names, parallel_tool_calls,\n"
-    "                   schema_order, trigger (a string or a list), root; also any_whitespace, separators,\n"
-    "                   strict_mode\n"
-    "  test             strings, each a whole text; half a surrogate pair matches no grammar\n"
-    "  test_base64      bytes, for texts that are not UTF-8: the answer has \"accepted_base64\"\n"
-    "  id               is repeated in the answer\n"
-    "An invalid grammar accepts nothing; its \"error\" has message, line, column, offset. A text "
-    "that\n"
-    "takes too much memory or time is null. A line that is no such request becomes\n"
-    "{\"valid\":false,\"error\":{\"message\":...},\"accepted\":[],\"line\":N}, and the exit code 1 "
-    "at the end.\n"
-    "\n"
-    "Examples:\n"
-    "  sotto grammar check answer.gbnf --test yes --test no\n"
-    "  sotto grammar check --json-schema person.json --test-file person1.json --json\n"
-    "  sotto grammar check --regex '[0-9]+(,[0-9]{3})*' --test 1,000\n"
-    "  echo '{\"regex\":\"a+\",\"test\":[\"aa\",\"b\"]}' | sotto grammar check --jsonl";
+// Returns a line for each language: the names of its member in JSON lines, and what their value is.
+std::string languages_help() {
+  constexpr size_t kColumn = 25;
+  std::string text;
+  for (const ValueOption& row : kGrammarLanguageOptions) {
+    std::string line = "  " + names_of(kGrammarLanguageNames, row.value);
+    line.resize(std::max(line.size() + 1, kColumn), ' ');
+    text += line + row.json + '\n';
+  }
+  return text;
+}
+
+std::string footer() {
+  return "A test is accepted, or the beginning of an accepted text, or rejected at some byte. The exit\n"
+         "code is 0 if the grammar is valid and all tests are accepted, else 1.\n"
+         "\n"
+         "--jsonl: a line {\"grammar\" or \"schema\" or \"regex\" or ...: ..., \"test\": [...]}; its answer:\n"
+         "{\"valid\": true, \"error\": null, \"accepted\": [true, ...]}. One of its members is the grammar:\n" +
+         languages_help() +
+         "The others are optional:\n"
+         "  options                the options above, with _ for -: json_space, max_space,\n"
+         "                         allow_surrounding_whitespace, forbid_additional, schema_draft, formats,\n"
+         "                         assume_distinct_names, parallel_tool_calls, schema_order, trigger (a string\n"
+         "                         or a list), root; also any_whitespace, separators, strict_mode\n"
+         "  test                   strings, each a whole text; half a surrogate pair matches no grammar\n"
+         "  test_base64            bytes, for texts that are not UTF-8: the answer has \"accepted_base64\"\n"
+         "  id                     is repeated in the answer\n"
+         "An invalid grammar accepts nothing; its \"error\" has message, line, column, offset. A text that\n"
+         "takes too much memory or time is null. A line that is no such request becomes\n"
+         "{\"valid\":false,\"error\":{\"message\":...},\"accepted\":[],\"line\":N}, and the exit code 1 at the end.\n"
+         "\n"
+         "Examples:\n"
+         "  sotto grammar check answer.gbnf --test yes --test no\n"
+         "  sotto grammar check --json-schema person.json --test-file person1.json --json\n"
+         "  sotto grammar check --regex '[0-9]+(,[0-9]{3})*' --test 1,000\n"
+         "  echo '{\"regex\":\"a+\",\"test\":[\"aa\",\"b\"]}' | sotto grammar check --jsonl";
+}
 
 }  // namespace
 
@@ -337,7 +344,7 @@ void declare_grammar_check(Command& command, Run& run) {
       .check(check_file_name);
   command.add_flag("--json", options->json, "Print one JSON object");
   command.add_flag("--jsonl", options->jsonl, "Read grammars and texts from standard input");
-  command.set_footer(kFooter);
+  command.set_footer(footer());
   command.on_parsed([&run, options, &command] {
     if (options->jsonl) {
       for (const auto& option : command.options()) {

@@ -26,20 +26,13 @@ bool uses(sotto_grammar_language language, const Parameter& parameter) {
   return std::find(needs.begin(), needs.end(), option_of(language).option()) != needs.end();
 }
 
+// Returns whether the value of the language's option is the source itself, not the name of a file with it.
 bool is_text_itself(const GrammarOptions& options) {
   const std::string& source = options.source;
-  switch (*options.language) {
-    case SOTTO_GRAMMAR_GBNF:
-      return source.find("::=") != std::string::npos;
-    case SOTTO_GRAMMAR_JSON_SCHEMA:
-      return source.starts_with('{') || source == "true" || source == "false";
-    case SOTTO_GRAMMAR_TOOLS:
-      return source.starts_with('[');
-    case SOTTO_GRAMMAR_STRUCTURAL_TAG:
-      return source.starts_with('{');
-    default:
-      return true;
-  }
+  const char* metavar = option_of(*options.language).metavar;
+  if (metavar == nullptr || std::string_view(metavar) != "FILE") return true;
+  if (*options.language == SOTTO_GRAMMAR_GBNF) return source.find("::=") != std::string::npos;
+  return source.starts_with('{') || source.starts_with('[') || source == "true" || source == "false";  // JSON
 }
 
 // Validates a number and returns it unchanged, so that no digit is lost.

@@ -108,6 +108,14 @@ std::string listed(Names names) {
   return text;
 }
 
+std::string names_of(Names names, int32_t value) {
+  std::string text;
+  for (const Name& known : names) {
+    if (known.value == value) text += std::string(text.empty() ? "" : ", ") + known.name;
+  }
+  return text;
+}
+
 std::string Parameter::option() const { return split_names(spellings).front(); }
 
 std::string Parameter::json_name() const { return split_names(json).front(); }

@@ -31,6 +31,7 @@ struct ValueOption {
   int32_t value;
   const char* metavar;  // null if the option is a flag
   const char* help;
+  const char* json;  // describes the value in JSON
 
   std::string option() const { return split_names(spellings).front(); }
 };
@@ -44,6 +45,8 @@ const char* name_of(Names names, int32_t value);
 // Returns the printed names, and the same as "a, b, c".
 std::vector<std::string> printed_names(Names names);
 std::string listed(Names names);
+// Returns all names of a value as "a, b, c".
+std::string names_of(Names names, int32_t value);
 
 enum class ParameterKind {
   kNumber,  // float
