@@ -1,7 +1,6 @@
 #include "platforms/cli/chat/conversation.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -18,8 +17,6 @@
 
 namespace sotto::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kBlanks = " \t\r";
 
@@ -173,7 +170,7 @@ void Conversation::answer() {
     chat_.undo();
     throw failure_of("message", error);
   }
-  reply_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+  reply_seconds_ = seconds_since(start);
   show_reply(stop, text);
   was_interrupted_ = stop == Status::cancelled && !is_interactive_;
   if (stop != Status::cancelled || reply_tokens_ > 0) return;

@@ -1,12 +1,28 @@
 // The results of `sotto generate`.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "platforms/cli/options/generate.h"
 
 namespace sotto::cli {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Returns the failure of a session that generates text. An error of its grammar names --grammar-memory or the grammar
+// instead of `subject`.
+inline Failure session_failure(const std::string& subject, const Error& error) {
+  if (error.status() == SOTTO_GRAMMAR_TOO_LARGE) {
+    return Failure("grammar: more memory or steps needed than allowed; --grammar-memory allows more");
+  }
+  return failure_of(error.status() == SOTTO_GRAMMAR_DEAD_END ? "grammar" : subject, error);
+}
 
 // Scores of one token (--logprobs).
 struct TokenScore {
