@@ -59,10 +59,8 @@ std::optional<SessionGrammar> Slot::compile(const GenerationRequest& request) {
   try {
     return compile_for_session(*request.grammar, options, model_, chat_.session(), request.stops);
   } catch (const Failure& failure) {
-    const std::string message = failure.what();
-    const std::string option = "--finish-within";
-    if (!message.starts_with(option)) throw;
-    throw Failure("max_tokens" + message.substr(option.size()));
+    if (failure.parameter() != "finish_within") throw;
+    throw Failure("max_tokens " + failure.reason());
   }
 }
 

@@ -91,10 +91,9 @@ std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const
     return grammar;
   } catch (const Failure& failure) {
     // The limit was not given as an option.
-    const std::string_view message = failure.what();
-    if (!options.finishes_by_default || !message.starts_with("--finish-within is ")) throw;
+    if (!options.finishes_by_default || failure.parameter() != "finish_within") throw;
     throw Failure("--max-tokens and the context leave " + std::to_string(grammar_options.matcher.finish_within) +
-                  " tokens" + std::string(message.substr(message.find(';'))));
+                  " tokens" + failure.reason().substr(failure.reason().find(';')));
   }
 }
 

@@ -165,9 +165,11 @@ void add_parameters(Command& command, Parameters table, void* params, std::strin
 
 Failure option_failure(const std::string& subject, const Error& error) {
   const std::string message = error.what();
-  const std::string name = message.substr(0, message.find(' '));
+  const size_t end = message.find(' ');
+  const std::string name = message.substr(0, end);
   const std::string option = option_of(name);
-  return option.empty() ? failure_of(subject, error) : Failure(option + message.substr(name.size()));
+  if (option.empty() || end == std::string::npos) return failure_of(subject, error);
+  return Failure(name, option, message.substr(end + 1));
 }
 
 Json parameter_json(const Parameter& parameter, const void* params) {

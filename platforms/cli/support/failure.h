@@ -4,6 +4,7 @@
 #include <sotto.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace sotto::cli {
 
@@ -19,10 +20,17 @@ class Failure : public std::runtime_error {
  public:
   explicit Failure(const std::string& message, ExitCode exit_code = kExitFailure)
       : std::runtime_error(message), exit_code_(exit_code) {}
+  // A parameter of the library has an invalid value. The message is `option`, which sets the parameter, and `reason`.
+  Failure(std::string parameter, const std::string& option, std::string reason)
+      : std::runtime_error(option + ' ' + reason), parameter_(std::move(parameter)), reason_(std::move(reason)) {}
   ExitCode exit_code() const { return exit_code_; }
+  const std::string& parameter() const { return parameter_; }  // empty if no parameter is known to be the cause
+  const std::string& reason() const { return reason_; }  // "is 9; it must be from 0 to 8", if there is a parameter
 
  private:
-  ExitCode exit_code_;
+  ExitCode exit_code_ = kExitFailure;
+  std::string parameter_;
+  std::string reason_;
 };
 
 // Returns the Failure "subject: message". The message includes the offset in the input if the library reports one.
@@ -34,9 +42,9 @@ inline Failure failure_of(const std::string& subject, const Error& error) {
   return Failure(message);
 }
 
-// Returns the Failure of a call whose parameters were set by options. If the message begins with a parameter, the
-// Failure names the option instead: "--sink-tokens is 9" for "sink_tokens is 9". Defined in options/parameters.cpp,
-// which has the tables.
+// Returns the Failure of a call whose parameters were set by options. Messages of the library about a parameter begin
+// with its name; the Failure names the option instead: "--sink-tokens is 9" for "sink_tokens is 9". Defined in
+// options/parameters.cpp, which has the tables.
 Failure option_failure(const std::string& subject, const Error& error);
 
 // Calls `run` for main(). A Failure or another exception becomes a line on standard error, and its exit code is
