@@ -43,10 +43,6 @@ constexpr char kConvertInModelZoo[] =
     "convert it with ModelZoo's \"cszoo checkpoint convert --model gpt2 --tgt-fmt hf\", which also folds the scales of "
     "muP";
 
-constexpr const CheckpointFormat* kFormats[] = {&kNanoGptFormat,     &kMinGptFormat,    &kMegatronFormat,
-                                                &kHuggingFaceFormat, &kGgufFormat,      &kLlmCFormat,
-                                                &kTensorFlowFormat,  &kChatterboxFormat};
-
 // Formats that cannot be read, with advice for the error message.
 constexpr struct {
   const char* extension;
@@ -129,7 +125,7 @@ std::string_view activation_name(Activation activation) {
 
 std::string checkpoint_formats(std::string_view separator) {
   std::string text;
-  for (const CheckpointFormat* format : kFormats) {
+  for (const CheckpointFormat* format : kCheckpointFormats) {
     if (!text.empty()) text += separator;
     text += std::string(format->name) + " (" + format->files + ')';
   }
@@ -137,7 +133,7 @@ std::string checkpoint_formats(std::string_view separator) {
 }
 
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options) {
-  for (const CheckpointFormat* format : kFormats) {
+  for (const CheckpointFormat* format : kCheckpointFormats) {
     if (!format->recognizes(path)) continue;
     if (!format->accepts_all_options && (options.keeps_score || !options.adapters.empty())) {
       throw std::runtime_error(path.string() + ": is a checkpoint of " + format->name +

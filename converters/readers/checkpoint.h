@@ -134,8 +134,7 @@ struct ReadOptions {
   bool keeps_score = false;              // of a reward model; only for transformers
 };
 
-// A format of checkpoints. To add one, write its reader, declare its format below and add it to kFormats in
-// checkpoint.cpp.
+// A format of checkpoints. To add one, write its reader, and add its format to both lists below.
 struct CheckpointFormat {
   const char* name;                                       // as in "a checkpoint of NAME"
   const char* files;                                      // for help texts and messages
@@ -153,6 +152,11 @@ extern const CheckpointFormat kMegatronFormat;
 extern const CheckpointFormat kMinGptFormat;
 extern const CheckpointFormat kNanoGptFormat;
 extern const CheckpointFormat kTensorFlowFormat;
+
+// In the order in which they are tried.
+inline constexpr const CheckpointFormat* kCheckpointFormats[] = {
+    &kNanoGptFormat, &kMinGptFormat, &kMegatronFormat,   &kHuggingFaceFormat,
+    &kGgufFormat,    &kLlmCFormat,   &kTensorFlowFormat, &kChatterboxFormat};
 
 // Returns the names of all formats with their files, separated by `separator`.
 std::string checkpoint_formats(std::string_view separator);
