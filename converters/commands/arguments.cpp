@@ -121,20 +121,13 @@ Adapter parse_adapter(const std::string& text) {
   return {directory, scale};
 }
 
-void add_options(cli::Command& command, Arguments& arguments) {
-  const auto add_path = [&](const char* names, std::filesystem::path& path, const char* help) -> cli::Option& {
-    return command.add_option(
-        names, [&path](const std::string& text) { path = text; }, help);
-  };
-  const auto add_kind = [&](const char* name, WeightKind& kind, const char* help) {
-    const auto set = [&kind](const std::string& text) {
-      kind = text == "int4" ? WeightKind::kInt4 : WeightKind::kInt8;
-    };
-    command.add_option(name, set, help).metavar("KIND").choices({"int8", "int4"});
-  };
-  add_path("CHECKPOINT", arguments.checkpoint, "Directory or file to convert");
-  add_path("-o,--output", arguments.output, "The .sotto file to write").metavar("FILE").check(cli::check_file_name);
-  add_path("--evaluate", arguments.evaluation_text,
+cli::Option& add_path(cli::Command& command, const char* names, std::filesystem::path& path, const char* help) {
+  return command.add_option(
+      names, [&path](const std::string& text) { path = text; }, help);
+}
+
+void add_evaluation_options(cli::Command& command, Arguments& arguments) {
+  add_path(command, "--evaluate", arguments.evaluation_text,
            "Write no file; compare the quantized model with float32 on this text")
       .metavar("FILE")
       .excludes("--output,--name,--source,--pack,--force,--quiet");
@@ -148,9 +141,13 @@ void add_options(cli::Command& command, Arguments& arguments) {
   cli::add_value(command, "--windows", arguments.window_limit, "Maximum number of windows of the text to use", "N")
       .shown_default("")
       .needs("--evaluate,--compare");
+}
+
+void add_checkpoint_options(cli::Command& command, Arguments& arguments) {
   command.add_option("--name", arguments.name, "Name of the model (default: the checkpoint's name)").metavar("NAME");
   command.add_option("--source", arguments.source, "Origin of the weights (default: the checkpoint)").metavar("TEXT");
-  add_path("--vocab", arguments.vocabulary, "Directory or GGUF file to read the tokenizer from").metavar("PATH");
+  add_path(command, "--vocab", arguments.vocabulary, "Directory or GGUF file to read the tokenizer from")
+      .metavar("PATH");
   const auto set_activation = [&arguments](const std::string& name) {
     arguments.reading.activation = find_activation(name);
     if (!arguments.reading.activation) {
@@ -169,8 +166,17 @@ void add_options(cli::Command& command, Arguments& arguments) {
       .metavar("DIR[:SCALE]");
   command.add_flag("--keep-score", arguments.reading.keeps_score,
                    "Keep the head of a reward or classification model, for sotto score --reward");
-  add_kind("--weights", arguments.weights, "Weights of the layers: int8 (default), or int4 (smaller and faster)");
-  add_kind("--head", arguments.head, "Weights of the head and the token embeddings: int8 (default) or int4");
+}
+
+void add_kind(cli::Command& command, const char* name, WeightKind& kind, const char* help) {
+  const auto set = [&kind](const std::string& text) { kind = text == "int4" ? WeightKind::kInt4 : WeightKind::kInt8; };
+  command.add_option(name, set, help).metavar("KIND").choices({"int8", "int4"});
+}
+
+void add_weight_options(cli::Command& command, Arguments& arguments) {
+  add_kind(command, "--weights", arguments.weights,
+           "Weights of the layers: int8 (default), or int4 (smaller and faster)");
+  add_kind(command, "--head", arguments.head, "Weights of the head and the token embeddings: int8 (default) or int4");
   cli::add_value(
       command, "--calibrate", arguments.calibration,
       "Calibration: outliers, model (also compensates rounding, using generated text), a file of text, or none",
@@ -178,6 +184,9 @@ void add_options(cli::Command& command, Arguments& arguments) {
   cli::add_value(command, "--pack", arguments.pack, "Instruction set to pack the weights for: native, none, or a name",
                  "ISA")
       .choices(pack_choices());
+}
+
+void add_synthetic_options(cli::Command& command, Arguments& arguments) {
   std::vector<std::string> shapes = published_shape_names();
   shapes.push_back("custom");
   command.add_option("--synthetic", arguments.synthetic, "Random weights instead of a checkpoint: " + listed(shapes))
@@ -185,8 +194,9 @@ void add_options(cli::Command& command, Arguments& arguments) {
       .choices(shapes)
       .excludes("CHECKPOINT,--activation,--lora,--keep-score,--calibrate");
   cli::add_value(command, "--seed", arguments.seed, "Seed of the random weights", "N").needs("--synthetic");
-  command.add_flag("--dry-run", arguments.dry_run, "Quantize and print the summary, but write no file")
-      .excludes("--output,--evaluate,--compare,--export,--verify");
+}
+
+void add_simulation_options(cli::Command& command, Arguments& arguments) {
   command
       .add_flag("--simulate", arguments.simulates,
                 "Write no file; print the errors of all weights at 2, 3, 4, 5, 6 and 8 bits, and of both formats")
@@ -196,10 +206,9 @@ void add_options(cli::Command& command, Arguments& arguments) {
   cli::add_value(command, "--keep", arguments.kept_percent,
                  "With --simulate: the share of the largest weights that are also simulated as exact", "PERCENT")
       .needs("--simulate");
-  add_path("--report", arguments.picture, "Also write the signal-to-noise ratios of the tensors as a picture")
-      .metavar("FILE.svg")
-      .check(cli::check_file_name)
-      .excludes("--evaluate,--compare,--export,--verify");
+}
+
+void add_export_and_verify_options(cli::Command& command, Arguments& arguments) {
   command
       .add_option("--export", arguments.export_format,
                   "Write another format, from a checkpoint or a .sotto file: safetensors (a directory) or gguf")
@@ -207,12 +216,32 @@ void add_options(cli::Command& command, Arguments& arguments) {
       .choices({"safetensors", "gguf"})
       .needs("--output")
       .excludes("--source,--weights,--head,--pack,--json,--evaluate,--compare");
-  add_path("--verify", arguments.verified, "Write no file; compare this .sotto file with the checkpoint")
+  add_path(command, "--verify", arguments.verified, "Write no file; compare this .sotto file with the checkpoint")
       .metavar("MODEL")
       .check(cli::check_file_name)
       .completes({}, ".sotto")
       .excludes(
           "--output,--name,--source,--vocab,--weights,--head,--pack,--force,--json,--evaluate,--compare,--export");
+}
+
+// The order is that of the help text.
+void add_options(cli::Command& command, Arguments& arguments) {
+  add_path(command, "CHECKPOINT", arguments.checkpoint, "Directory or file to convert");
+  add_path(command, "-o,--output", arguments.output, "The .sotto file to write")
+      .metavar("FILE")
+      .check(cli::check_file_name);
+  add_evaluation_options(command, arguments);
+  add_checkpoint_options(command, arguments);
+  add_weight_options(command, arguments);
+  add_synthetic_options(command, arguments);
+  command.add_flag("--dry-run", arguments.dry_run, "Quantize and print the summary, but write no file")
+      .excludes("--output,--evaluate,--compare,--export,--verify");
+  add_simulation_options(command, arguments);
+  add_path(command, "--report", arguments.picture, "Also write the signal-to-noise ratios of the tensors as a picture")
+      .metavar("FILE.svg")
+      .check(cli::check_file_name)
+      .excludes("--evaluate,--compare,--export,--verify");
+  add_export_and_verify_options(command, arguments);
   command.add_flag("--force", arguments.force, "Replace an output file that is not a .sotto file");
   command.add_flag("--json", arguments.json, "Print the summary as JSON").excludes("--quiet");
   command.add_flag("--quiet", arguments.quiet, "Print nothing but errors");
