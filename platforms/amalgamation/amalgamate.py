@@ -12,12 +12,15 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = ("sotto_kernels", "sotto_runtime", "sotto_capi")
-OPTIONS = ("SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
+OPTIONS = ("SOTTO_BUILD_TOOLS=OFF", "SOTTO_BUILD_TESTS=OFF", "SOTTO_XNNPACK=OFF", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
+PROCESSORS = ("x86_64", "aarch64")  # whose instruction sets the result contains
 # Definitions that depend on the target, and the preprocessor condition under which each is 1.
 TARGET_DEFINITIONS = {
     # GCC does not align the stack for vectors of 32 bytes on Windows (GCC bug 54412).
     "SOTTO_X86_64": "defined(__x86_64__) && (defined(__clang__) || !defined(_WIN32))",
-    "SOTTO_ARM64": "0",
+    # Clang before version 17 declares the intrinsics of an instruction set only if the whole file is compiled for it.
+    "SOTTO_ARM64": "defined(__aarch64__) && (!defined(__clang__) || __clang_major__ >= 17) && "
+                   "(defined(__linux__) || defined(__APPLE__) || defined(_WIN32))",
     "SOTTO_WASM32": "0",
     "SOTTO_THREADS": "defined(__unix__) || defined(__APPLE__) || defined(_WIN32)",
 }
@@ -40,14 +43,14 @@ class Source:
 
 def read_sources(build):
     """Returns two lists of sources: those for every CPU, and those for one instruction set."""
-    commands = json.loads((build / "compile_commands.json").read_text())
-    sources = [Source(c) for c in commands]
-    sources = [s for s in sources if s.target and s.path.is_relative_to(ROOT) and s.path.suffix == ".cpp"]
-    sources.sort(key=lambda s: TARGETS.index(s.target))  # stable: within a target, the order of CMake
-    special = [s for s in sources if s.isa]
-    if not special:
-        raise SystemExit("this machine is not x86-64, whose instruction sets CMake lists only there")
-    return [s for s in sources if not s.isa], special
+    plain, special = {}, []
+    for processor in PROCESSORS:
+        sources = [Source(c) for c in json.loads((build / processor / "compile_commands.json").read_text())]
+        sources = [s for s in sources if s.target and s.path.is_relative_to(ROOT) and s.path.suffix == ".cpp"]
+        sources.sort(key=lambda s: TARGETS.index(s.target))  # stable: within a target, the order of CMake
+        plain.update({s.path: s for s in sources if not s.isa})
+        special += [s for s in sources if s.isa]
+    return list(plain.values()), special
 
 
 class Text:
@@ -55,7 +58,7 @@ class Text:
 
     def __init__(self, directories, flatbuffers, included=(), system=()):
         self.directories = directories
-        self.flatbuffers = flatbuffers  # FlatBuffers' include directory, which may also contain system headers
+        self.flatbuffers = flatbuffers  # FlatBuffers' include directory
         self.included = set(included)  # headers that are not included again
         self.known = set(system)  # system headers that are not included again
         self.system = []  # system headers that have to be included before the text
@@ -116,7 +119,7 @@ def configuration(sources):
     values = {}
     for source in sources:
         for name, value in source.definitions.items():
-            if values.setdefault(name, value) != value:
+            if values.setdefault(name, value) != value and name not in TARGET_DEFINITIONS:
                 raise SystemExit(f"{source.path} defines {name} as {value}, another source as {values[name]}")
     for name, value in sorted(values.items()):
         lines.append(f"#ifndef {name}")
@@ -129,27 +132,38 @@ def configuration(sources):
     return lines
 
 
-def region(isa, sources, text):
+def condition_of(sources):
+    """Returns the macro of the processor that sources are for."""
+    return next(name for name in TARGET_DEFINITIONS if sources[0].definitions[name] == "1")
+
+
+def region(condition, isa, sources, text):
     """Returns the text of the sources for an instruction set, inside pragmas that enable its instructions."""
     flags = ",".join(dict.fromkeys(f for s in sources for f in s.flags))
-    common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))  # Clang does not accept these in pragmas
-    condition = next(name for name in TARGET_DEFINITIONS if sources[0].definitions[name] == "1")
-    return condition, [
-        f"#if {condition}",
+    # Clang does not accept the others in pragmas.
+    common = ",".join(f for f in flags.split(",") if not f.startswith("prefer-"))
+    before = [
         "#if defined(__clang__)",
         f'#pragma clang attribute push(__attribute__((target("{common}"))), apply_to = function)',
         "#else",
         "#pragma GCC push_options",
         f'#pragma GCC target("{flags}")',
         "#endif",
-        f"#define SOTTO_ISA {isa}",
-        *text.lines,
-        "#undef SOTTO_ISA",
+    ]
+    after = [
         "#if defined(__clang__)",
         "#pragma clang attribute pop",
         "#else",
         "#pragma GCC pop_options",
         "#endif",
+    ]
+    return [
+        f"#if {condition}",
+        *(before if flags else []),
+        f"#define SOTTO_ISA {isa}",
+        *text.lines,
+        "#undef SOTTO_ISA",
+        *(after if flags else []),
         "#endif",
     ]
 
@@ -194,8 +208,8 @@ NAMESPACES = """\
 
 def amalgamate(build):
     plain, special = read_sources(build)  # plain sources come first, because the others include their headers
-    cache = (build / "CMakeCache.txt").read_text()
-    flatbuffers = pathlib.Path(re.search(r"^FLATBUFFERS_INCLUDE_DIR:PATH=(.*)$", cache, re.MULTILINE)[1])
+    headers = build / PROCESSORS[0]
+    flatbuffers = headers / "host-headers"  # where CMake links them in configurations for other machines
     public = ROOT / "capi/include"
 
     header = Text([public], flatbuffers)
@@ -204,23 +218,25 @@ def amalgamate(build):
             header.included.add(path)
             header.add(path)
 
-    directories = [ROOT, public, build / "generated"]
+    directories = [ROOT, public, headers / "generated"]
     text = Text(directories, flatbuffers, header.included, header.known)
     for source in plain:
         text.add(source.path)
     regions = []
     includes = []
-    included, known = set(text.included), set(text.known)
+    # Regions for one processor share the headers that do not depend on the instruction set.
+    included, known = {}, {}
     for isa in dict.fromkeys(s.isa for s in special):
-        part = Text(directories, flatbuffers, included, known)
         sources = [s for s in special if s.isa == isa]
+        condition = condition_of(sources)
+        part = Text(directories, flatbuffers, included.get(condition, text.included), known.get(condition, text.known))
         for source in sources:
             part.add(source.path)
-        condition, lines = region(isa, sources, part)
-        regions += lines
-        known |= part.known
+        regions += region(condition, isa, sources, part)
+        known[condition] = part.known
         includes += [f"#if {condition}", *(f"#include {name}" for name in part.system), "#endif"]
-        included |= {path for path in part.included if "SOTTO_ISA" not in path.read_text()}
+        shared = {path for path in part.included if "SOTTO_ISA" not in path.read_text()}
+        included[condition] = text.included | shared
     version = (ROOT / "capi/VERSION").read_text().strip()
     lines = [HEAD.format(version=version), *configuration(plain + special), '#include "sotto.h"',
              *(f"#include {name}" for name in sorted(text.system)), *includes,
@@ -235,10 +251,14 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/amalgamation")
     args = parser.parse_args()
     build = args.build.resolve()
-    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *(f"-D{o}" for o in OPTIONS)], check=True,
-                   stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", build, "--target", "sotto_model_format_header", "sotto_grammar_format_header"],
-                   check=True, stdout=subprocess.DEVNULL)
+    configure = ["cmake", "-S", ROOT, "-G", "Ninja", *(f"-D{o}" for o in OPTIONS)]
+    for processor in PROCESSORS:
+        # The machine's own compiler suits every processor, because it compiles nothing of the library. With a system's
+        # name, CMake configures for another machine, also if it is the same one.
+        target = ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={processor}"]
+        subprocess.run([*configure, "-B", build / processor, *target], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", build / PROCESSORS[0], "--target", "sotto_model_format_header",
+                    "sotto_grammar_format_header"], check=True, stdout=subprocess.DEVNULL)
     args.output.mkdir(parents=True, exist_ok=True)
     for name, text in zip(("sotto.h", "sotto.cpp"), amalgamate(build)):
         (args.output / name).write_text(text)

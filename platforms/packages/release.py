@@ -123,10 +123,9 @@ class Release:
 
     def bill_of_materials(self):
         """Returns the SBOM of the amalgamation."""
-        cache = (self.work / "headers/CMakeCache.txt").read_text()
-        include = pathlib.Path(re.search(r"^FLATBUFFERS_INCLUDE_DIR:PATH=(.*)$", cache, re.MULTILINE)[1])
         return sbom.document(f"sotto-{self.version}", self.version, self.seconds,
-                             (self.tree / "platforms/dependencies.txt").read_text(), include)
+                             (self.tree / "platforms/dependencies.txt").read_text(),
+                             self.work / "headers/x86_64/host-headers")
 
     def source_archive(self):
         files = {name: (path.read_bytes(), 0o644) for name, path in files_in(self.sources).items()}
