@@ -1,10 +1,11 @@
-// The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975). The automaton
-// finds any of a list of strings in a text that arrives letter by letter. The children of a node are a linked list, so
-// the time is O(length of the text * children per node).
+// The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975), which finds any
+// of a list of strings in a text that arrives letter by letter. The children of a node form a linked list, which keeps
+// nodes small, but the time is O(length of the text * children per node).
 //
 // A state is a node of the trie of all strings: the longest prefix of a string that is a suffix of the text so far. If
 // a node has no child for the next letter, the failure link leads to the next shorter prefix. Letters may be bytes or
-// code points. `Index` is the type of node numbers; its size decides the memory per node.
+// code points. `Index`, the type of node numbers, should be as small as the number of nodes permits, because a node
+// contains six of them.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ class AhoCorasick {
   // Returns the bytes of memory for strings with `letter_count` letters in total.
   static constexpr size_t memory_size(size_t letter_count) { return (letter_count + 1) * sizeof(Node); }
 
-  // Takes `memory`, aligned for Index and Letter, for an empty automaton. The caller then inserts the strings and calls
-  // link(). No string may be empty.
+  // Starts an empty automaton in `memory`, which must be aligned for Index and Letter and must outlive the automaton.
+  // The caller then inserts the strings, none of which may be empty, and calls link().
   void init(void* memory) {
     nodes_ = static_cast<Node*>(memory);
     node_count_ = 0;
@@ -73,7 +74,7 @@ class AhoCorasick {
   size_t depth(State state) const { return nodes_[state].depth; }
   // Returns the length of the longest string that is a suffix of the text, or 0.
   size_t matched(State state) const { return nodes_[state].matched; }
-  // Returns the state of that string, if there is one.
+  // Returns the state of that string, or 0 if there is none.
   State match(State state) const {
     while (nodes_[state].depth != nodes_[state].matched) state = nodes_[state].failure;
     return state;

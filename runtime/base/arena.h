@@ -19,7 +19,7 @@ namespace sotto {
 
 inline constexpr size_t kMemoryAlignment = 64;
 
-// Returns a * b, or SIZE_MAX if that overflows. Arena::take() rejects SIZE_MAX.
+// Returns a * b or, if that overflows, SIZE_MAX, which makes Arena::take() report an overflow.
 constexpr size_t saturating_product(size_t a, size_t b) {
   size_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;

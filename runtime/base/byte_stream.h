@@ -1,5 +1,5 @@
-// Reads and writes numbers and arrays as bytes, for saved states. The byte order is that of the CPU, which must be
-// little-endian (xxhash64.cpp).
+// Reads and writes numbers and arrays as bytes, for saved states. Values are copied in the byte order of the CPU,
+// because every supported CPU is little-endian (xxhash64.cpp).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Cancellation of a running call.
+// Cancellation of a running call from another thread or from a callback.
 #pragma once
 
 #include <atomic>

@@ -1,11 +1,11 @@
-// Wall-clock time for statistics.
+// Elapsed time, for statistics and time limits.
 #pragma once
 
 #include <cstdint>
 
 namespace sotto {
 
-// Returns nanoseconds of a monotonic clock, or 0 on platforms without one.
+// Returns nanoseconds of a monotonic clock, or 0 on platforms without one, where time limits therefore never apply.
 uint64_t monotonic_ns();
 
 // Adds its own lifetime in nanoseconds to a counter.

@@ -1,5 +1,6 @@
-// The interface of objects that limit the next token of a session or search, such as a grammar's matcher. Sessions do
-// not include grammars, and grammars do not include sessions.
+// The interface of objects that limit the next token of a session or search, such as a grammar's matcher. Sessions and
+// searches see only this interface. A grammar's matcher need not include it, because an object of any class with the
+// right members can be a constraint.
 #pragma once
 
 #include <cstddef>

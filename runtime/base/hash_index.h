@@ -12,7 +12,7 @@
 //     index.insert(hash, number);
 //   }
 //
-// Only the low bits of a hash select the slot; they must be well mixed.
+// Only the low bits of a hash select the slot, so they must be well mixed.
 #pragma once
 
 #include <algorithm>
@@ -96,8 +96,8 @@ class HashIndex {
     set(slot, 0);
   }
 
-  // Returns the number of slots to grow to before one more entry is inserted, or 0 if the index need not grow. For an
-  // index that starts without slots and grows through use() and rehash().
+  // Returns the number of slots to grow to before one more entry is inserted, or 0 if the index need not grow. Only an
+  // index that starts without slots and grows through rehash() needs this function.
   uint32_t wanted_slots(uint32_t entry_count) const {
     if (slots_ == nullptr) return std::max(kMinSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;

@@ -1,4 +1,4 @@
-// Transcendental functions with the same bits on every platform. Those of the C library differ between platforms.
+// Transcendental functions with the same bits on every platform, unlike those of the C library.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Sorting of numbers. libc++ contains a compiled std::sort of numbers in its library, which libsotto does not link. A
-// lambda as the comparison makes the compiler instantiate std::sort here.
+// Sorting of numbers without the C++ runtime library. With libc++, std::sort of numbers calls a function that is
+// compiled into its library, which libsotto does not link. With a lambda as the comparison, the compiler instantiates
+// std::sort here instead.
 #pragma once
 
 #include <algorithm>

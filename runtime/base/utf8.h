@@ -23,7 +23,7 @@ struct Utf8Character {
 
 Utf8Character decode_utf8(const char* bytes, size_t size);
 
-// Returns whether a byte is a continuation byte. These are all bytes of a character except the first.
+// Returns whether a byte is a continuation byte, that is, any byte of a character except the first.
 constexpr bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
 // Writes the UTF-8 form of a scalar value and returns its size.
