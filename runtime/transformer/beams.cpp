@@ -58,7 +58,8 @@ void BeamSlots::keep(uint32_t sequence) {
   while (live_count_ > 1) release(live_[--live_count_].node);
 }
 
-// Takes a free node after `parent`. There are at most sequence_count nodes of each depth, so a free node always exists.
+// Takes a free node for a child of `parent`. A free node always exists, because there are at most sequence_count nodes
+// of each depth.
 uint32_t BeamSlots::take(uint32_t parent) {
   const uint32_t node = find_free(parent);
   assert(uses_[node] == 0);

@@ -31,7 +31,8 @@ class BeamSlots {
  public:
   // Reserves memory for at most `sequence_count` live sequences with at most `sequence_tokens` tokens each.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens);
-  // Ends all sequences. Slots are numbered from `first_slot`. New sequences follow a token with the window `window`.
+  // Ends all sequences. Afterwards, slots are numbered from `first_slot`, and new sequences follow the token that has
+  // the window `window`.
   void begin(uint32_t first_slot, const SlotWindow& window);
 
   // Assigns slots to at most sequence_count steps. commit() makes the steps the live sequences, and roll_back() drops
@@ -77,7 +78,7 @@ class BeamSlots {
   SlotSpan* spans_ = nullptr;    // (sequence, kMaxStreamSpans + sequence_tokens)
 };
 
-// Evaluates beams that continue a KvSequence. The KvSequence does not change, and the beams are valid until it does.
+// Evaluates beams that continue a KvSequence, without changing it. The beams are valid until the KvSequence changes.
 class Beams {
  public:
   // `sequence` must outlive this object.

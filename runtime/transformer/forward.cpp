@@ -32,7 +32,7 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const ResolvedSess
   sublayer_output_ = arena.take<float>(rows * width);
   scratch_ = arena.take<float>(rows * std::max(3 * width, inner));
   quantized_size_ = rows * std::max(width, inner) + kActivationPadding;
-  // Attention does not need the quantized activations.
+  // The quantized activations are not in use during attention, so its scores share their memory.
   arena.overlay([&](Arena& part) { quantized_ = part.take<int8_t>(quantized_size_); },
                 [&](Arena& part) { block_scores_ = part.take<float>(quantized_size_ / sizeof(float)); });
   quantization_ = arena.take<RowQuantization>(rows);
@@ -90,8 +90,8 @@ void Forward::evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool)
   }
 }
 
-// Computes the logits of each row in its own stream's memory. Computes one part of the vocabulary at a time for all
-// rows, so that the weights of the head are read once.
+// Computes the logits of each row in the memory of its own stream, one part of the vocabulary at a time for all rows,
+// so that the weights of the head are read only once.
 void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& head = model_->head();
@@ -115,8 +115,8 @@ void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   }
 }
 
-// Keeps the hidden states of the last rows of each stream before a layer, for DoLa. Only the stream of this forward
-// pass can have more than one row.
+// Keeps the hidden states that the last rows of each stream have before a layer, for DoLa. Only the stream of this
+// forward pass can have more than one row in a batch.
 void Forward::keep_layer_states(uint32_t layer, const TokenBatch& batch) {
   const size_t width = model_->config().embedding_size;
   for (size_t row = first_state_row_; row < batch.row_count(); ++row) {
@@ -174,7 +174,7 @@ void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
 }
 
 bool Forward::should_restrict_logits(const TokenMask& mask) const {
-  constexpr size_t kRestrictDivisor = 128;  // run_linear_outputs() pays for up to about one percent of the outputs
+  constexpr size_t kRestrictDivisor = 128;  // run_linear_outputs() is faster for up to about one percent of the outputs
   if (mask.allows_all()) return false;
   size_t count = 0;
   for (size_t i = 0; i < TokenMask::word_count(mask.token_count); ++i) {
@@ -278,7 +278,8 @@ void Forward::store_row(uint32_t layer, uint32_t head, const TokenBatch& batch, 
   in.forward->ring_.store(model_->kernels(), layer, head, in.slot(), key, key + width);
 }
 
-// Returns how many rows one attention call processes. The scores of these rows must fit into block_scores_.
+// Returns how many rows one attention call processes: as many as block_scores_ has scores for, but only one if the rows
+// are not consecutive tokens of a stream or the batch overwrites slots.
 size_t Forward::attention_block(const TokenBatch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (batch.row_count() == 1 || batch.tokens.empty() || end > context_tokens_) return 1;

@@ -12,10 +12,11 @@
 namespace sotto {
 namespace {
 
-// A prefill fills the slots in order, so this number of slots after the current one is prefetched.
+// Number of slots to prefetch after the current one, because a prefill fills the slots in order.
 constexpr size_t kSlotsAhead = 3;
 
-// Returns a dot product with the same bits on every platform. The sum has 16 lanes, as kernels/kernels.h specifies.
+// Returns a dot product with the same bits on every platform, because the sum has 16 lanes, as kernels/kernels.h
+// specifies.
 float dot(const float* a, const float* b, size_t n) {
   float lanes[kLanes] = {};
   size_t i = 0;

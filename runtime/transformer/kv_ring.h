@@ -79,8 +79,8 @@ class KvRing {
   float* value_scales_ = nullptr;  // (layer, head, slot)
 };
 
-// The final hidden states of the tokens in the slots, normalized to length 1. Contrastive search (Su et al. 2022)
-// compares them.
+// The final hidden states of the tokens in the slots, which contrastive search (Su et al. 2022) compares. They are
+// normalized to length 1, so that a dot product is a cosine.
 class HiddenHistory {
  public:
   void layout(Arena& arena, size_t slot_count, size_t width);

@@ -1,6 +1,6 @@
 // The stream of a KvSequence as portable bytes: its tokens and positions, the keys and values of the slots in use, and
-// the hidden states stored with them. KvSequenceImage can also copy a stream directly to another KvSequence with the
-// same configuration.
+// the hidden states stored with them. copy() does the same without the bytes, between two sequences with the same
+// configuration.
 #pragma once
 
 #include "runtime/base/byte_stream.h"
