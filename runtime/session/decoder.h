@@ -54,9 +54,9 @@ class Decoder {
   Status find_mask(TokenMask* mask);
   // Returns the sampler's view of the stream: the history, the index of the draw, and the counts of tokens.
   SampleInput sample_input() const;
-  // Fills in the values that are reported with a token. Under the model's own logits: ln p, the alternatives and the
-  // entropy. Under the distribution that the sampler drew from: ln p and the number of tokens. Also the repetitiveness
-  // of the stream up to the token.
+  // Fills in the values that are reported with a token: ln p, the alternatives and the entropy under the model's own
+  // logits; ln p and the number of tokens under the distribution that the sampler drew from; and the repetitiveness of
+  // the stream up to the token.
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:

@@ -1,5 +1,5 @@
 // The sources of drafts that need no model: prompt lookup, which copies earlier text, and the n-gram pool of lookahead
-// decoding. Also DraftText, the text that they continue.
+// decoding. DraftText is the text that these and the other sources continue.
 #pragma once
 
 #include <cstddef>

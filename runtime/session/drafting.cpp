@@ -40,7 +40,8 @@ void DraftPace::restart() {
 }
 
 size_t DraftPace::length(float cost, size_t max_length) {
-  constexpr float kMargin = 1.5f;  // the probability must exceed the cost by this factor
+  // The probability must exceed the cost by this factor. At 1, a draft would on average save just what it costs.
+  constexpr float kMargin = 1.5f;
   size_t worth = 0;
   for (float chance = rate_; worth < max_length && chance > kMargin * cost; chance *= rate_) ++worth;
   is_too_costly_ = kMargin * cost >= 1;
@@ -52,8 +53,8 @@ size_t DraftPace::length(float cost, size_t max_length) {
 
 void DraftPace::report(size_t accepted, bool rejected) {
   constexpr float kRevivedRate = 0.35f;   // minimum rate after a success, so that cheap drafts get longer again
-  constexpr float kGain = 0.15f;          // weight of an accepted draft in the estimate
-  constexpr float kLoss = 0.2f;           // weight of a rejected draft
+  constexpr float kGain = 0.15f;          // part of the distance to 1 by which an accepted draft moves the rate
+  constexpr float kLoss = 0.2f;           // part of the distance to 0 by which a rejected draft moves it
   // Drafts that keep failing are still tried now and then, because the text may change. Drafts that are too costly can
   // only pay if the cost was overestimated, and a drafting session must first evaluate all tokens since its last draft.
   const uint32_t longest_pause = is_too_costly_ ? 1 << 20 : 64;
@@ -166,7 +167,7 @@ size_t Drafting::capacity() const {
   return static_cast<size_t>(std::min<uint64_t>(max_drafts, wanted - std::min<uint64_t>(wanted, 1)));
 }
 
-// By precedence: the first source that finds any drafts provides them.
+// The sources in order of precedence: the first one that finds any drafts provides them.
 constexpr Drafting::Source Drafting::kSources[] = {
     {kDraftCallback, kCallback, &Drafting::draft_by_callback},
     {kDraftLookup, kShortMatch, &Drafting::draft_by_lookup},
@@ -194,8 +195,8 @@ Status Drafting::propose(DraftRun* run) {
   return Status::kOk;
 }
 
-// Drafts the text that the constraint forces. The last tokens are not drafted if a longer token begins with them,
-// because the sampler may prefer that token.
+// Drafts the text that the constraint forces, but without its last tokens if a longer token begins with them, because
+// the sampler may prefer the longer one.
 void Drafting::draft_forced(size_t max_drafts) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
@@ -219,7 +220,8 @@ Status Drafting::draft_by_callback(size_t remaining, Kind* kind) {
   KvSequence& kv = stream_->kv();
   const auto text = text_.text();
   const size_t before = text_.drafts().size();
-  // The callback receives the hidden state of the last evaluated token. After forced drafts that is not the last token.
+  // The callback receives the hidden state of the last evaluated token, unless forced drafts follow that token in the
+  // text.
   std::span<const float> hidden;
   if (kv.batch_row_count() > 0 && before == 0) hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
   const auto drafts = text_.space().first(max_drafts);
@@ -238,7 +240,7 @@ Status Drafting::draft_by_lookup(size_t remaining, Kind* kind) {
   if (match.size == 0) return Status::kOk;
   *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
   const size_t count = paces_[*kind].length(kRowCost, remaining);
-  // If the match is close to the end of the text, the loop also reads drafts that it has just added. Drafts then
+  // If the match is close to the end of the text, the loop also reads drafts that it has just added, so that they
   // continue a repetition.
   for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
   return Status::kOk;

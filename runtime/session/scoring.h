@@ -13,7 +13,7 @@ namespace sotto {
 
 // Appends tokens to the stream and computes ln p of each, given the tokens before it. Writes these values to
 // `log_probabilities`, unless that is null. The first token of a stream has the value NaN. `has_context` says that the
-// first token follows another one; a pending token is then evaluated first.
+// first token follows another one, so that a pending token must be evaluated first.
 Status score_tokens(std::span<const int32_t> tokens, bool has_context, TokenStream* stream, Cancellation* cancellation,
                     float* log_probabilities, ScoreResult* score);
 

@@ -178,7 +178,7 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
   return link_drafter(&parts_, drafter == nullptr ? nullptr : &drafter->parts_, params, error);
 }
 
-// Begins an answer. `evaluate` must append `tokens` to the stream.
+// Begins an answer after `tokens`, which `evaluate` must append to the stream.
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
   SOTTO_TRY(check_tokens("tokens", tokens, parts_.stream.model().config().vocabulary_size, &last_error_));
@@ -247,7 +247,7 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 }
 
 void Session::set_limit(uint64_t max_tokens) {
-  // The limit did not apply when the buffered tokens were drawn.
+  // The limit did not apply when the buffered tokens were drawn, so they are drawn again if possible.
   parts_.output.try_roll_back();
   parts_.output.forget_stop(Status::kStopMaxTokens);
   const uint64_t generated = parts_.output.emitted_count() - parts_.stream.answer_start();

@@ -53,7 +53,7 @@ Status SessionBatch::begin(Error* error) {
     }
   }
   for (size_t i = 0; i < sessions_.count; ++i) {
-    // True also if a guide, drafter or client of the session has been marked.
+    // This is also true if a guide, drafter or client of the session has been marked.
     if (sessions_[i].is_in_use()) {
       return fail(error, Status::kInvalidArgument, "sessions[", i,
                   "] is given twice, or as the guide or draft session of another one");

@@ -109,12 +109,12 @@ class TokenStream {
   uint64_t answer_start() const { return cursor_.answer_start; }
   uint64_t generated_count() const { return token_count() - cursor_.answer_start; }
   uint64_t answer_ns() const;  // returns the time since the answer began
-  // Starts an answer after `count` tokens. The tokens from `first` to `count` - 1 are the new prompt.
+  // Starts an answer after `count` tokens, of which those from `first` on are the new prompt.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
-  // Finds the start of the answer that contains the last token. Used after a rewind.
+  // After a rewind, finds the start of the answer that contains the last token.
   void find_answer_start();
-  // Starts a new answer and a new text at the end of the stream, even if the last token belongs to an earlier answer.
-  // Used after a rewind.
+  // After a rewind, starts a new answer and a new text at the end of the stream, even if the last token belongs to an
+  // earlier answer.
   void mark_answer_start();
 
   // Evaluates the pending token, if there is one, together with drafts.

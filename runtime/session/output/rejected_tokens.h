@@ -12,7 +12,7 @@ namespace sotto {
 class RejectedTokens {
  public:
   static constexpr size_t kCapacity = 256;
-  // Maximum number of rejections before a token is emitted. Beyond it, the text ends.
+  // Maximum number of rejections before a token is emitted, beyond which the text ends.
   static constexpr uint32_t kMaxAttempts = 1024;
 
   // A token that was rejected at a place.
@@ -24,7 +24,8 @@ class RejectedTokens {
   // Adds a rejection and drops all rejections at later places. Returns false if there have been too many.
   bool add(uint64_t place, int32_t token);
   void drop_from(uint64_t place);
-  // Drops the rejections before `place` and restarts the count of attempts. A token before `place` has been emitted.
+  // Drops the rejections before `place` and restarts the count of attempts, because the token before `place` has been
+  // emitted.
   void discard_before(uint64_t place);
   void restore(std::span<const Rejection> rejections, uint32_t attempts);
 

@@ -40,8 +40,8 @@ void TextOutput::add_text(uint64_t begin_ns) {
 }
 
 void TextOutput::end_text(Status stop) {
-  // No token is left at this place. Allow its rejected tokens again. From now on, reject the newest token, not the one
-  // that contains the beginning of a banned string.
+  // No token is left at this place, so its rejected tokens are allowed again. From now on, the newest token is rejected
+  // instead of the one that contains the beginning of a banned string.
   if (stop == Status::kStopBanned && !state_->reject_newest) {
     state_->reject_newest = true;
     state_->rejected.drop_from(stream_->token_count());

@@ -12,8 +12,8 @@ void TextStream::clear() {
   start_ = 0;
 }
 
-// Appends the complete characters of a token to the stored text and returns their size. Text that has been taken is
-// dropped first.
+// Appends the complete characters of a token to the stored text, after dropping text that has been taken, and returns
+// their size.
 size_t TextStream::write(std::span<const char> bytes, size_t healed) {
   // Only a forged saved state can exceed the capacity.
   taken_ = std::max(taken_, mark_.end - std::min<uint64_t>(mark_.end, kCapacity - kTokenTextBytes));
