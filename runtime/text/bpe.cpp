@@ -35,10 +35,10 @@ bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32
 
 // Returns whether two adjacent tokens are compatible: encoding their joined bytes gives the same two tokens.
 //
-// As long as nothing merges across the boundary, each side merges as it would alone. The function therefore undoes the
-// later of the two merges at the boundary, again and again. Each time, it checks whether the two tokens that now meet
-// at the boundary would have merged earlier. Among merges of equal rank the leftmost comes first: the one inside the
-// left token, then the one across the boundary, then the one inside the right token.
+// As long as nothing merges across the boundary, each side merges as it would alone. The function therefore repeatedly
+// undoes the later of the two merges at the boundary, and checks each time whether the two tokens that now meet there
+// would have merged earlier. Among merges of equal rank the leftmost comes first: the one inside the left token, then
+// the one across the boundary, then the one inside the right token.
 bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
   if (!tokenizer.merges_ascend) return compatible_by_merging(tokenizer, left, right);
   uint32_t left_used = kNoMerge;  // rank of the merge that consumes `left`, or kNoMerge

@@ -33,8 +33,8 @@ size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t cou
 
 enum class SearchResult { kFound, kNoSpace, kInconsistent };
 
-// Encodes a word of any size. Returns kNoSpace if `tokens` might be too small; word.size() elements always suffice.
-// Returns kInconsistent if sorted_tokens contradicts the merges.
+// Encodes a word of any size. Returns kNoSpace if `tokens` might be too small, which word.size() elements never are,
+// and kInconsistent if sorted_tokens contradicts the merges.
 SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::span<int32_t> tokens, size_t* count);
 
 // Returns the longest of the sorted tokens that is a prefix of the word and has at most `limit` bytes, or kNoToken.

@@ -103,7 +103,7 @@ class Encoder {
     ++count_;
   }
 
-  // Returns the number of tokens so far, which may exceed tokens.size(). A buffer with that many elements would have
+  // Returns the number of tokens so far. If it exceeds tokens.size(), a buffer with that many elements would have
   // sufficed.
   size_t count() const { return count_; }
 
@@ -145,8 +145,9 @@ Status Encoder::encode_segment(size_t start, size_t end) {
   return normalized.is_changed ? normalize_segment(segment, normalized) : encode_text(segment);
 }
 
-// Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer. The tokens of the
-// text and the working memory of a long word (one token per byte) must not overlap it.
+// Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer, which must
+// therefore also have elements for the tokens of the text and for the working memory of a long word (one token per
+// byte).
 Status Encoder::normalize_segment(std::span<const char> segment, const NormalizedSize& normalized) {
   constexpr size_t kLocalSize = 1024;
   const uint64_t size = normalized.size;

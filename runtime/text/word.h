@@ -34,11 +34,12 @@ struct Word {
     return {first < last ? bytes.subspan(first, last - first) : bytes.first(0), space_before && begin == 0,
             space_after && end == size()};
   }
-  // Returns the character that begins at `index`. Characters of several bytes do not extend into the spaces.
+  // A character and its size in bytes.
   struct Character {
     uint32_t code_point;
     size_t size;
   };
+  // Returns the character that begins at `index`. Characters of several bytes do not extend into the spaces.
   Character character_at(size_t index) const {
     const auto byte = static_cast<uint8_t>(at(index));
     if (byte < 0x80) return {byte, 1};
@@ -47,7 +48,7 @@ struct Word {
     return {character.code_point, character.size};
   }
 
-  // Returns the rest, which may be empty.
+  // Returns the part from `begin` on, which may be empty.
   Word from(size_t begin) const { return begin == size() ? Word{bytes.last(0)} : slice(begin, size()); }
 };
 
