@@ -21,8 +21,8 @@ void release(const ModelParams& params, const ByteRange& range) {
 }
 
 // Returns the range of the scales and biases if they are contiguous in the file, or else an empty range. Packed weights
-// contain copies of these arrays. The range does not include the scales of a tied head, because the embedding uses
-// them.
+// contain copies of these arrays, so the pages can be released. The range does not include the scales of a tied head,
+// because the embedding uses them.
 ByteRange scales_and_biases(const ModelView& view) {
   uintptr_t begin = UINTPTR_MAX, end = 0;
   size_t total = 0;
@@ -196,7 +196,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
-  // The verification has read the pages below. Generating text needs few of them.
+  // The verification has read the pages below, but generating text needs few of them.
   if (plan.pack || plan.packed_section >= 0) release(params, scales_and_biases(plan.view));
   release(params, plan.view.position_bytes());
   release(params, plan.view.metadata());

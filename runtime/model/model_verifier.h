@@ -80,8 +80,8 @@ Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error)
 // Checks that a range is aligned and lies inside the data.
 Status verify_placement(const FileBytes& file, const format::DataRange& range, const TensorName& name, Error* error);
 
-// Checks that no two tensors, packed weights or arrays of the vocabulary share bytes. Memory and time for a model are
-// then proportional to the size of its file.
+// Checks that no two tensors, packed weights or arrays of the vocabulary share bytes, so that memory and time for a
+// model are proportional to the size of its file.
 Status verify_disjoint(const format::Model& model, Error* error);
 
 }  // namespace sotto

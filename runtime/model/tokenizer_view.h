@@ -19,8 +19,8 @@ enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused 
 // The algorithm that encodes a piece of text (runtime/text/README.md).
 enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram = 2, kWordPiece = 3, kWordLevel = 4 };
 
-// When encoding adds a space before a text between added tokens. kIfMissing: if the text does not begin with a space.
-// kIfMissingAtStart: the same, but only at the start of the whole text.
+// The condition under which encoding adds a space before a text between added tokens. kIfMissing: the text does not
+// begin with a space. kIfMissingAtStart: likewise, but only at the start of the whole text.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
 // Where a word has its space when the pre-tokenizer strips white space: nowhere, before or after.
@@ -122,7 +122,7 @@ struct TokenizerView {
   PrefixSpace prefix_space = PrefixSpace::kNever;
   WordSpace word_space = WordSpace::kNone;
 
-  // Fields that are not in the file. verify_tokenizer() computes them.
+  // The fields below are not in the file, but computed by verify_tokenizer().
   uint32_t max_token_bytes = 0;
   bool merges_ascend = false;  // true if every merge has a higher rank than the merges that produce its parts
 
@@ -146,8 +146,8 @@ inline constexpr size_t kMaxUnorderedTokenBytes = 128;
 // Points `view` at the arrays of a FlatBuffers table that has been verified.
 void read_tokenizer(const format::Tokenizer& table, TokenizerView* view);
 
-// Checks all properties that the memory safety and the time bounds of encoding and decoding depend on. Computes the
-// fields that are not in the file.
+// Checks all properties on which the memory safety and the time bounds of encoding and decoding depend, and computes
+// the fields that are not in the file.
 Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error);
 
 }  // namespace sotto
