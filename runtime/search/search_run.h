@@ -62,7 +62,7 @@ class SequenceModel {
   float (*similarity_)(void* self, uint32_t step) = nullptr;
 };
 
-// The matching state of stop strings at the end of a sequence's text.
+// The state of matching stop strings at the end of a sequence's text.
 struct SequenceText {
   StringMatcher::State stop_state = 0;
   Utf8Stream characters;
@@ -147,8 +147,8 @@ class SearchRun {
   SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
-  // Begins the sequences. `needs_last` says that the mode also evaluates the last token of each sequence; the limit may
-  // then be 0.
+  // Begins the sequences. `needs_last` says that the mode also evaluates the last token of each sequence, so that this
+  // token takes a slot too, and the limit may be 0.
   Status begin(bool needs_last);
 
   bool is_cancelled() const;
