@@ -209,7 +209,7 @@ Status Chat::encode_message(ChatRole role, std::span<const char> text, std::span
   return status;
 }
 
-// Drops the oldest turns so that a message of `size` bytes fits. The system's message replaces the one before.
+// Drops the oldest turns so that a message of `size` bytes fits. A message of the system replaces the previous one.
 Status Chat::make_space(ChatRole role, size_t size, Error* error) {
   const bool is_system = role == ChatRole::kSystem;
   const size_t pinned = system_count() > 0 ? messages_[0].size : 0;
@@ -306,8 +306,8 @@ uint32_t Chat::find_prompt_start() {
   uint32_t last = count_ - 1;
   while (messages_[last].role != ChatRole::kUser) --last;
   if (last == begin || !fits(last)) return count_;
-  // The fewer turns the prompt has, the shorter it is, so a binary search finds the turn. The turn after `begin` may be
-  // too old, and the turn after `end` fits.
+  // A prompt with fewer turns is shorter, so a binary search finds the turn. The turn after `begin` may be too old, and
+  // the turn after `end` fits.
   uint32_t end = last - 1;
   while (begin < end) {
     const uint32_t middle = begin + (end - begin) / 2;
@@ -323,7 +323,7 @@ uint32_t Chat::find_prompt_start() {
 // Makes the stream of the session equal to `tokens`, and starts an answer.
 Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
   const TokenStream& stream = session_->stream();
-  session_->set_limit(UINT64_MAX);  // rolls tokens back that were not emitted
+  session_->set_limit(UINT64_MAX);  // rolls back tokens that were not emitted
   size_t common = 0;
   if (stream.token_count() <= context_tokens() && !session_->has_embeddings()) {
     // The prefill of the last token begins an answer, also with a new sampler.
