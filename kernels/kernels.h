@@ -1,10 +1,10 @@
 // The operations of the transformer and of the sampling steps that every token needs, each with its contract. Every
 // instruction set implements them with the same bits as kernels/reference.
 //
-// Three rules ensure equal bits. Integer dot products are exact. Every float reduction runs in 16 virtual lanes:
-// element i is added to lane i % 16, in the order of i, and the lanes are then folded as a tree (lane j + lane j+8,
-// then j+4, j+2, j+1). Everything else is computed element by element with IEEE operations and explicit fma, so
-// products and sums are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
+// Three rules ensure equal bits. First, integer dot products are exact. Second, every float reduction runs in 16
+// virtual lanes: element i is added to lane i % 16, in the order of i, and the lanes are then folded as a tree (lane j
+// + lane j+8, then j+4, j+2, j+1). Third, everything else is computed element by element with IEEE operations and
+// explicit fma, so products and sums are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
 //
 // Inputs are finite unless a comment says otherwise; other inputs give unspecified numbers but never a fault. Pointers
 // need no alignment, and arrays do not overlap unless a comment allows it. A comment such as (slot, row_stride) is the
@@ -23,7 +23,7 @@ namespace sotto {
 const char* isa_name(Isa isa);
 
 // The affine quantization of a row: x ~ (q - zero_point) * scale. The layout equals XNNPACK's
-// xnn_qd8_quantization_params.
+// xnn_qd8_quantization_params, so that its microkernels can read an array of them.
 struct RowQuantization {
   int32_t zero_point;
   float scale;
@@ -49,7 +49,7 @@ struct AttentionArgs {
   size_t span_count;          // at least one
   float* scores;              // scratch memory: one float per slot of the spans
   float* output;              // (head_size)
-  // The keys that will probably be read next, in the same spans, for prefetching. May be null.
+  // The keys that will probably be read next, in the same spans, for prefetching; or null.
   const int8_t* next_keys = nullptr;
 };
 
@@ -191,8 +191,8 @@ struct Kernels {
                                   size_t n, int32_t* between);
 };
 
-// Returns the operations of an instruction set. kAuto means the best one that this CPU supports. Returns null if this
-// build or this CPU does not have the instruction set. kReference always exists.
+// Returns the operations of an instruction set, or null if this build or this CPU does not have it, which cannot happen
+// for kReference. kAuto means the best one that this CPU supports.
 const Kernels* find_kernels(Isa isa);
 
 // Like find_kernels(Isa::kAuto), but never requests permission from the operating system. For work without a model,

@@ -1,7 +1,7 @@
 // A pool for loops that take 10 to 100 microseconds. parallel_for() gives every thread an equal range of indices,
 // because a thread that reads weights in order can prefetch them. A thread with no indices left takes some from the
-// ends of the other ranges. A suspended thread therefore delays the loop by one index at most, and a helper that never
-// starts does not delay it. Helpers spin for some microseconds before they sleep.
+// ends of the other ranges, so a suspended thread delays the loop by one index at most, and a helper that never starts
+// does not delay it. Helpers spin for some microseconds before they sleep.
 #include "kernels/thread_pool.h"
 
 #if SOTTO_THREADS
@@ -34,9 +34,9 @@ constexpr int kSpins = 10000;
 void relax() {}
 #  endif
 
-// Indices of the current loop: `left` of them, from `next` on. The owner takes them from the front, other threads take
-// them from the back. Decrementing `left` makes a thread the owner of one index. The loop cannot end before this index
-// is done, so its fields stay valid until then.
+// Indices of the current loop: `left` of them, from `next` on. The owner takes them from the front, and other threads
+// from the back. Decrementing `left` makes a thread the owner of one index. The loop cannot end before this index is
+// done, so its fields stay valid until then.
 struct IndexRange {
   uint32_t next = 0;
   std::atomic<uint32_t> end = 0;
@@ -130,7 +130,7 @@ class ThreadPool {
     IndexRange range;
   };
 
-  // Returns whether this process is a child made by fork(). A child has only the thread that called fork().
+  // Returns whether this process is a child made by fork(), which has only the thread that called it.
   bool is_child() const { return process_number() != process_; }
 
   void call_helpers() {
@@ -166,7 +166,7 @@ class ThreadPool {
     done_.wake_one();
   }
 
-  // Spins for a while. Returns whether indices have arrived in the range.
+  // Spins for a while, and returns whether indices have arrived in the range.
   static bool spin_for_work(const IndexRange& own) {
     for (int i = 0; i < kSpins; ++i) {
       if (own.left.load(std::memory_order_relaxed) > 0) return true;
@@ -183,7 +183,7 @@ class ThreadPool {
     for (bool may_spin = false; pool.wait_for_work(thread.range, may_spin); may_spin = true) pool.work(self);
   }
 
-  // Waits until there are indices for the worker. Returns false if the worker has to end.
+  // Waits until there are indices for the worker, or returns false if the worker has to end.
   bool wait_for_work(const IndexRange& own, bool may_spin) {
     if (may_spin && spin_for_work(own)) return true;
     Lock lock(&mutex_);

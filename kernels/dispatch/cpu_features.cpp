@@ -112,7 +112,7 @@ uint32_t supported_isas() {
 #elif SOTTO_ARM64 && defined(_WIN32)
 
 uint32_t supported_isas() {
-  // Values of <winnt.h>. Old versions of that header lack them.
+  // Values of <winnt.h>, which old versions of that header lack.
   constexpr uint32_t kDotProduct = 43;  // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE
   constexpr uint32_t kInt8Matmul = 66;  // PF_ARM_V82_I8MM_INSTRUCTIONS_AVAILABLE
   uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);
@@ -125,7 +125,7 @@ uint32_t supported_isas() {
 #elif SOTTO_ARM64
 
 uint32_t supported_isas() {
-  // Values of <asm/hwcap.h>. Old versions of that header lack some of them.
+  // Values of <asm/hwcap.h>, some of which old versions of that header lack.
   constexpr unsigned long kHwcapDotProduct = 1ul << 20;
   constexpr unsigned long kHwcap2Int8Matmul = 1ul << 13;
   uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);

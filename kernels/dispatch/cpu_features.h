@@ -20,8 +20,8 @@ bool has_avx_vnni();
 // multiplication and addition must round once, and the dot product must be exact.
 bool relaxed_simd_is_exact();
 
-// Requests permission for this process to use the tile registers of AMX. Linux (since version 5.16) saves these
-// registers only for processes with this permission.
+// Requests permission for this process to use the tile registers of AMX, because Linux (since version 5.16) saves these
+// registers only for processes with this permission. Returns whether it has been granted.
 bool request_tiles();
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// The rows of the kernel table. Selects the best row that the build contains and the CPU can run.
+// The rows of the kernel table, and the selection of the best row that the build contains and the CPU can run.
 #include "kernels/dispatch/tables.h"
 
 #include <span>
@@ -55,8 +55,8 @@ const InstructionSet* find_first(F is_wanted) {
   return nullptr;
 }
 
-// Enables the first row that this CPU supports and that `is_wanted` accepts. Returns its operations, or null if there
-// is no such row.
+// Enables the first row that this CPU supports and that `is_wanted` accepts, and returns its operations, or null if
+// there is no such row.
 template <typename F>
 const Kernels* enable_first(F is_wanted) {
   const uint32_t supported = supported_isas();

@@ -122,8 +122,7 @@ inline size_t score_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) 
   return static_cast<size_t>(scores - args.scores);
 }
 
-// Multiplies the probabilities in args.scores by the scales of the values. The products are the weights of the int8
-// values.
+// Multiplies the probabilities in args.scores by the scales of the values, which gives the weights of the int8 values.
 template <class V>
 inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   float* weights = args.scores;

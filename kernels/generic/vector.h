@@ -8,8 +8,8 @@
 // everything into the namespace SOTTO_ISA, a macro with the name of the including file's instruction set. The vectors
 // are also in unnamed namespaces, so that their functions are local to each file.
 //
-// Constructors that use intrinsics are written out. The amalgamation (platforms/amalgamation) compiles a region of one
-// file per instruction set, and functions that the compiler generates belong to no region.
+// Constructors that use intrinsics are written out, because the amalgamation (platforms/amalgamation) compiles a region
+// of one file per instruction set, and functions that the compiler generates belong to no region.
 #pragma once
 
 #include <cstddef>

@@ -48,7 +48,7 @@ constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
 }
 
-// Returns the size of all tiles. The result has 64 bits, so that 32-bit machines can detect shapes that are too large.
+// Returns the size of all tiles in 64 bits, so that 32-bit machines can detect shapes that are too large.
 constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
   return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
 }

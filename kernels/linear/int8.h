@@ -1,5 +1,5 @@
-// The layout of packed int8 weights and the interface of their kernels. The layout is that of XNNPACK's GEMM
-// microkernels qd8-f32-qc8w.
+// The layout of packed int8 weights, which is that of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of
+// their kernels.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,9 @@ namespace sotto {
 
 // A packed tile:
 //   sums | depth 0: column 0, column 1, ... | depth 1: ... | scales | biases
-// The sums of the columns are negated int32. A depth (XNNPACK's kr) contains the weights of `depth` inputs,
-// zero-padded, for each column in turn. Scales and biases are floats, one per column.
+// The sums of the columns are int32, and negated, so that a kernel adds zero_point times such a sum to a dot product. A
+// depth (XNNPACK's kr) contains the weights of `depth` inputs, zero-padded, for each column in turn. Scales and biases
+// are floats, one per column.
 //
 // Example: with 2 columns, depth 2 and 4 inputs, the weights w(column, input) have this order:
 //   w(0, 0) w(0, 1) w(1, 0) w(1, 1) | w(0, 2) w(0, 3) w(1, 2) w(1, 3)
@@ -25,7 +26,7 @@ struct TileLayout {
   uint32_t columns;
   uint32_t depth;
   uint32_t rotations;
-  // Limits on the number of inputs. Beyond them, the packed weights of a layer are plain rows, which scalar code
+  // Limits on the number of inputs, beyond which the packed weights of a layer are plain rows that scalar code
   // multiplies.
   uint32_t min_inputs;
   uint32_t max_inputs;
@@ -50,8 +51,8 @@ inline constexpr TileLayout kNeonTiles = {8, 2, 4, 1, std::numeric_limits<uint32
 inline constexpr TileLayout kDotprodTiles = {16, 4, 1, 1, std::numeric_limits<uint32_t>::max()};
 inline constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, std::numeric_limits<uint32_t>::max()};
 
-// Maximum number of rows in a small batch. Scratch memory holds the reordered activations. A row of a small batch needs
-// 2 bytes per input, padded to 8 inputs, whereas a large batch needs only 1 byte, in tiles of 16 rows by 64 inputs, so
+// Maximum number of rows in a small batch. Scratch memory holds the reordered activations, for which a row of a small
+// batch has 2 bytes per input, padded to 8 inputs. A large batch has only 1 byte, in tiles of 16 rows by 64 inputs, so
 // kernels that need 2 bytes process half of its rows per pass.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {

@@ -78,7 +78,8 @@ bool int4_available() { return kHasInt4; }
 bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
 
 uint64_t packed_layout_fingerprint() {
-  // A matrix with incomplete tiles in both directions. Neighbouring bytes differ.
+  // A matrix with incomplete tiles in both directions, whose neighbouring bytes differ, so that the hash depends on
+  // their order.
   constexpr uint32_t kInputs = 43, kOutputs = 67;
   int8_t rows[kOutputs * kInputs + kWeightPadding] = {};
   float scales[kOutputs], bias[kOutputs];

@@ -1,5 +1,5 @@
 // Linear layers y = x W^T + b with int8 weights (one scale per output) and int8 rows of activations (RowQuantization).
-// Sums are exact int32. Each output is y = fma(float(sum) * row.scale, weight_scale, bias). As in XNNPACK, denormal
+// Sums are exact int32, and each output is y = fma(float(sum) * row.scale, weight_scale, bias). As in XNNPACK, denormal
 // operands and results of these float operations count as zeros of the same sign. 4-bit layers keep denormals.
 //
 // There are two implementations with the same bits. The kernels of an instruction set (kernels/linear/int8.h), which on

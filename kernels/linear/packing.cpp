@@ -51,7 +51,7 @@ int32_t sum_of(const int8_t* row, size_t count) {
   return sum;
 }
 
-// Packs the outputs of a tile, starting with `first`. The layer has only `count` of them.
+// Packs the tile that begins with output `first`, of whose outputs the layer has only `count`.
 void pack_tile(const LinearWeights& weights, size_t first, size_t count, uint8_t* tile) {
   const TileLayout& tiles = selected_tiles();
   const size_t size = tiles.tile_size(weights.inputs);

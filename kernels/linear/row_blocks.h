@@ -16,7 +16,7 @@ struct RowBlock {
 };
 
 // Divides rows into the smallest number of blocks of at most `max_rows` rows, the higher ones first. Example: for
-// (RowBlock b : RowBlocks(rows, 13)).
+// (RowBlock b : RowBlocks(31, 13)) visits blocks of 11, 10 and 10 rows.
 class RowBlocks {
  public:
   RowBlocks(size_t rows, size_t max_rows)

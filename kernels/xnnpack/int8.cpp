@@ -17,10 +17,10 @@ struct OutputBounds {
   float max;
 };
 
-// XNNPACK's xnn_dqgemm_ukernel_fn. Multiplies `rows` rows with `columns` columns. The first column begins a tile.
-// Strides are in bytes; tile_stride is the distance between the results of two tiles. A function for more than one row
-// always reads its maximum number of elements of `quantization`. In place of missing rows, it computes the last row
-// again and stores it to the same address.
+// XNNPACK's xnn_dqgemm_ukernel_fn, which multiplies `rows` rows with `columns` columns, the first of which begins a
+// tile. Strides are in bytes; tile_stride is the distance between the results of two tiles. A function for more than
+// one row always reads its maximum number of elements of `quantization`. In place of missing rows, it computes the last
+// row again and stores it to the same address.
 using Gemm = void(size_t rows, size_t columns, size_t inputs, const int8_t* q, size_t q_stride, const void* packed,
                   float* y, size_t y_stride, size_t tile_stride, const OutputBounds* bounds,
                   const RowQuantization* quantization);

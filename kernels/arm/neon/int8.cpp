@@ -8,7 +8,7 @@ namespace {
 struct Int8Vector {
   static constexpr const TileLayout& kTiles = kNeonTiles;
   static constexpr size_t kGroup = 8;
-  static constexpr size_t kMaxRows = 3;  // more need more registers than there are
+  static constexpr size_t kMaxRows = 3;  // the sums of more rows would not fit the registers
 
   // Eight activations in both halves, rotated like the weights of a group.
   static int8x16_t load(const int8_t* q) {

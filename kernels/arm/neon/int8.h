@@ -1,6 +1,6 @@
 // Int8 linear layers with NEON (kernels/linear/int8.h). A tile is multiplied with a few rows of activations together,
-// in chunks of 16 inputs. Weights are prefetched kPrefetchDistance ahead. If there are more rows, a tile stays in the
-// caches until all rows are multiplied.
+// in chunks of 16 inputs, while the weights kPrefetchDistance ahead are prefetched. If there are more rows, the tile
+// stays in the caches until all of them are multiplied.
 //
 // `V` describes an instruction set:
 //   kTiles: the layout of the packed weights;

@@ -1,6 +1,6 @@
 // Int8 linear layers with the dot product of relaxed SIMD. Engines agree on its result only if one operand is from 0 to
-// 127. The activations are therefore split, as q = (q & 127) - 128 (q < 0), into two operands. Both are multiplied with
-// the unchanged weights.
+// 127, so the activations are split, as q = (q & 127) - 128 (q < 0), into two such operands, which are multiplied with
+// the same weights.
 #include "kernels/generic/int8.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/wasm/simd128/dots.h"

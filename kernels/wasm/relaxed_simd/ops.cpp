@@ -2,8 +2,8 @@
 // product.
 //
 // One operand of the dot product must be from 0 to 127: the magnitudes of the query. Where an element of the query is
-// negative, the bits of the keys are inverted. Because ~k = -k - 1, the sum is then too small by the magnitudes of
-// these elements.
+// negative, the bits of the keys are inverted instead. Because ~k = -k - 1, the sum is then too small by the magnitudes
+// of these elements, which its initial value corrects.
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"

@@ -1,5 +1,5 @@
 // 4-bit linear layers that multiply pairs of int16. The nibbles of an output are in adjacent bytes, and every second
-// byte becomes an int16. A pair therefore contains inputs that are two apart.
+// byte becomes an int16, so a pair contains inputs that are two apart.
 #include "kernels/wasm/simd128/int4.h"
 
 #include "kernels/dispatch/tables.h"

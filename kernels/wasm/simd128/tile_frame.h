@@ -8,7 +8,7 @@ namespace sotto::SOTTO_ISA {
 namespace {
 
 // Replaces denormals by zeros of the same sign, as the definition of the layers requires (kernels/linear/linear.h).
-// Other CPUs have a mode of the floating-point unit for it.
+// WebAssembly lacks the mode of the floating-point unit that does this on x86 and ARM.
 inline v128_t flush(v128_t x) {
   const v128_t is_denormal = wasm_f32x4_lt(wasm_f32x4_abs(x), wasm_f32x4_splat(FLT_MIN));
   return wasm_v128_andnot(x, wasm_v128_and(is_denormal, wasm_i32x4_splat(0x7fffffff)));

@@ -148,8 +148,8 @@ inline v128_t add_product(v128_t a, v128_t b, v128_t c) {
   return wasm_f64x2_add(product, wasm_f64x2_promote_low_f32x4(c));
 }
 
-// Returns lanes that are nonzero where rounding `sum` again, to single precision, may be wrong. This can happen halfway
-// between two floats, and below the normal floats, where the halves have other bits.
+// Returns lanes that are nonzero where rounding `sum` again, to single precision, may be wrong, which can happen
+// halfway between two floats, and below the normal floats, where the halves have other bits.
 inline v128_t is_doubtful(v128_t sum) {
   constexpr int64_t kRest = (int64_t{1} << 29) - 1, kHalf = int64_t{1} << 28;
   const v128_t is_half = wasm_i64x2_eq(wasm_v128_and(sum, wasm_i64x2_splat(kRest)), wasm_i64x2_splat(kHalf));
@@ -198,8 +198,8 @@ inline Vector abs(Vector a) {
   return for_each_register([=](int k) { return wasm_f32x4_abs(a.v[k]); });
 }
 
-// Return a > b ? a : b and a < b ? a : b. If either is NaN, the result is b. The instructions have the operands in the
-// other order.
+// Return a > b ? a : b and a < b ? a : b. If either is NaN, the result is b. The instructions expect the operands in
+// the other order.
 inline v128_t max(v128_t a, v128_t b) { return wasm_f32x4_pmax(b, a); }
 inline v128_t min(v128_t a, v128_t b) { return wasm_f32x4_pmin(b, a); }
 inline Vector max(Vector a, Vector b) {

@@ -1,4 +1,4 @@
-// Int8 linear layers that widen int8 to int16 and multiply with vpmaddwd. vpmaddubsw would saturate.
+// Int8 linear layers that widen int8 to int16 and multiply with vpmaddwd, because vpmaddubsw would saturate.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"

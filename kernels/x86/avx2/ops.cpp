@@ -46,7 +46,7 @@ class Dots {
     return static_cast<float>(_mm_cvtsi128_si32(s));
   }
 
-  // Multiplies eight rows. All sums stay in registers.
+  // Multiplies eight rows, with all sums in registers.
   void multiply_8(const int8_t* keys, float* scores) const {
     __m256i sums[kRows];
 #pragma GCC unroll 8

@@ -51,7 +51,7 @@ class Dots {
     return sum;
   }
 
-  // Multiplies 16 rows. All sums stay in registers.
+  // Multiplies 16 rows, with all sums in registers.
   void multiply_16(const int8_t* keys, float* scores) const {
     __m512i sums[kLanes];
 #pragma GCC unroll 16

@@ -1,5 +1,5 @@
 // 4-bit linear layers with AMX tile registers, for more than twelve rows. A weight times the scale of its block has 11
-// bits. It is split into a signed high byte and an unsigned low byte, which become two tiles of weights: sum = 256 *
+// bits, so it is split into a signed high byte and an unsigned low byte, which become two tiles of weights: sum = 256 *
 // (sum of the high bytes' products) + sum of the low bytes' products, modulo 2^32.
 #include <cassert>
 #include <cstring>

@@ -72,7 +72,7 @@ class WeightOrder {
         prefetch_address_(reinterpret_cast<const char*>(tile_ + Layer::kTiles * size_)),
         prefetch_step_(divide_up(Layer::kTiles * size_, passes * steps_)) {}
 
-  // Prefetches a part of the next tiles. Called in every step.
+  // Prefetches a part of the next tiles. Must be called in every step.
   [[gnu::always_inline]] void prefetch() {
     for (size_t i = 0; i < prefetch_step_; i += 64) _mm_prefetch(prefetch_address_ + i, _MM_HINT_T1);
     prefetch_address_ += prefetch_step_;
@@ -145,7 +145,7 @@ class Finish {
 constexpr size_t kKeptSteps = 16;
 constexpr size_t kStepsAhead = 4;
 
-// Multiplies all rows with two tiles of weights at a time. A pass multiplies two tiles of rows with them, over all
+// Multiplies all rows with two tiles of weights at a time, in passes that multiply two tiles of rows with them over all
 // steps.
 template <class Layer>
 class Passes {

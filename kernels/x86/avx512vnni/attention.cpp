@@ -9,7 +9,7 @@
 namespace sotto::avx512vnni {
 namespace {
 
-// Multiplies blocks of 64 bytes. The last block may be masked.
+// Multiplies blocks of 64 bytes, the last of which may be masked.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride)
@@ -52,7 +52,7 @@ class Dots {
     return sum;
   }
 
-  // Multiplies 16 rows. All sums stay in registers.
+  // Multiplies 16 rows, with all sums in registers.
   void multiply_16(const int8_t* keys, float* scores) const {
     const __m512i offset = _mm512_set1_epi8(-128);
     __m512i sums[kLanes];

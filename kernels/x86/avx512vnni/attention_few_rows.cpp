@@ -1,4 +1,4 @@
-// Attention of a few consecutive queries. All queries share each read of a key or value. Sixteen keys at a time are
+// Attention of a few consecutive queries, which share each read of a key or value. Sixteen keys at a time are
 // transposed, so that a register contains four dimensions of each key. Values are widened to floats once for all
 // queries.
 #include <algorithm>
@@ -107,7 +107,7 @@ void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t
   }
 }
 
-// Replaces the scores of a row by the weights of the values. Values that only later rows attend to have the weight 0.
+// Replaces the scores of a row by the weights of the values, which are 0 for values that only later rows attend to.
 // Returns the sums of the row's exponentials, lane by lane.
 Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * score_stride(args);
@@ -123,7 +123,7 @@ Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   return sum;
 }
 
-// Reads the weights of a slot, which are `stride` bytes apart. Four rows share a pointer.
+// Reads the weights of a slot, which are `stride` bytes apart. Four rows share a pointer, to save registers.
 template <size_t kRows>
 class Weights {
  public:
@@ -152,8 +152,8 @@ class Weights {
   const char* groups_[kGroups];
 };
 
-// Computes outputs [d, d + 16 kBlocks) of all rows. A value that a row does not attend to is multiplied by 0. Adding
-// this product changes no bit, because no sum is -0.
+// Computes outputs [d, d + 16 kBlocks) of all rows. A value that a row does not attend to is multiplied by 0, and
+// adding this product changes no bit, because no sum is -0.
 template <size_t kRows, size_t kBlocks>
 void mix(const AttentionRowsArgs& args, size_t d, const Vector* inverses) {
   Vector sums[kRows][kBlocks];

@@ -1,4 +1,4 @@
-// Attention of many consecutive queries. All queries share each read of a key or value. There are four steps:
+// Attention of many consecutive queries, which share each read of a key or value, in four steps:
 //   quantize_queries   int8 queries, transposed: the lanes of a register are 16 queries;
 //   score              dot products with broadcast keys, and the largest score of each query;
 //   weigh              exponentials times the scales of the values, and the sums of the exponentials;
@@ -101,7 +101,8 @@ struct Keys {
   }
 };
 
-// Computes minus_excess: -128 times the sum of each query. It corrects the dot products, because 128 is added to keys.
+// Computes minus_excess, -128 times the sum of each query, which corrects the dot products for the 128 that is added to
+// keys.
 void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i* minus_excess) {
   for (size_t g = 0; g * kLanes < args.row_count; ++g) {
     __m512i sums = _mm512_setzero_si512();
@@ -244,8 +245,8 @@ class QueryPrefetcher {
   size_t rows_left_ = kLanes;
 };
 
-// Replaces the scores of a group by the weights of the values. A row that does not attend to a value has the weight 0.
-// Writes the reciprocal of the sum of each row's exponentials. Slot t is added to partial sum t % 16.
+// Replaces the scores of a group by the weights of the values, which are 0 where a row does not attend to a value.
+// Writes the reciprocal of the sum of each row's exponentials, in which slot t is added to partial sum t % 16.
 void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
   constexpr size_t kStep = 4;
   float* scores = scores_of(args, group, 0);
@@ -371,8 +372,8 @@ void prefetch_outputs(const AttentionRowsArgs& args, size_t row, size_t d) {
 }
 
 // Computes outputs [d, d + kMixWidth), as far as the head has them. The scores have been replaced by weights, (group of
-// 16 rows, slot, row). A value that a row does not attend to is multiplied by 0. Adding this product changes no bit,
-// because no sum is -0.
+// 16 rows, slot, row). A value that a row does not attend to is multiplied by 0, and adding this product changes no
+// bit, because no sum is -0.
 void mix_rows(const AttentionRowsArgs& args, size_t d, const float* inverses) {
   Mix mix;
   const size_t count = args.slots_of(args.row_count - 1);

@@ -1,4 +1,4 @@
-// Attention of consecutive queries. AVX512-VNNI and AMX share everything except the scoring of keys.
+// Attention of consecutive queries, of which AVX512-VNNI and AMX share everything except the scoring of keys.
 #pragma once
 
 #include <immintrin.h>
