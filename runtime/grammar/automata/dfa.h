@@ -88,15 +88,15 @@ class SubsetConstruction {
     return true;
   }
 
-  // Builds the same automaton without epsilon edges. The result is not deterministic: a state may have several edges
-  // with the same symbol.
+  // Builds the same automaton without epsilon edges, but not deterministic: a state may have several edges with the
+  // same symbol.
   void remove_epsilons(uint32_t start, uint32_t exit, Dfa* dfa) {
     begin(start, exit, dfa);
     for (uint32_t state = 0; state < sets_.count() && !workspace_.exhausted(); ++state) {
       collect_steps(state);
       for (size_t i = 0; i < steps_.size() && !workspace_.exhausted(); ++i) {
         close(steps_.span(i, 1), false);
-        // Each member becomes a state. The stack keeps the members while the closure is used for one of them.
+        // Each member becomes a state, for which the closure is used, so the stack keeps the other members meanwhile.
         for (const uint32_t member : closure_.span()) stack_.push(member);
         while (!stack_.empty()) {
           closure_.truncate(0);
@@ -204,7 +204,7 @@ class SubsetConstruction {
   }
 
   // Adds one edge per symbol, which leads to the closure of the symbol's targets. Neighbouring symbols often have the
-  // same targets and then share a closure.
+  // same targets, whose closure is then computed only once.
   void add_edges(uint32_t state, Dfa* dfa) {
     const auto same_targets = [&](size_t a, size_t b, size_t count) {
       for (size_t i = 0; i < count; ++i) {
@@ -250,7 +250,7 @@ class Minimizer {
  public:
   explicit Minimizer(Workspace& workspace);
   void minimize(Dfa* dfa);
-  // For every live state, writes the number of its block of equivalent states. For dead states, writes kUnnumbered.
+  // For every state, writes the number of its block of equivalent states or, if the state is not live, kUnnumbered.
   // Blocks are numbered in the order of their first states. Returns the number of blocks, or 0 if the memory is
   // exhausted or no state is live.
   static constexpr uint32_t kUnnumbered = UINT32_MAX;
@@ -286,8 +286,8 @@ class Minimizer {
   GrowingArray<uint32_t> incoming_;
 };
 
-// Removes all edges to dead states. A state is dead if no final state can be reached from it. Sets `live` to 0 for dead
-// states, and to 1 for all others. Returns false if the workspace is exhausted.
+// Removes all edges to dead states, from which no final state can be reached. Sets `live` to 0 for dead states, and to
+// 1 for all others. Returns false if the workspace is exhausted.
 bool remove_dead_ends(Dfa* dfa, Workspace& workspace, GrowingArray<uint8_t>* live);
 
 }  // namespace sotto

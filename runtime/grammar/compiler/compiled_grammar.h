@@ -13,7 +13,7 @@
 
 namespace sotto {
 
-// The states of all rules are numbered together. The first two belong to no rule.
+// The states of all rules are numbered together, and the first two belong to no rule.
 inline constexpr uint32_t kAcceptState = 0;   // the text is complete
 inline constexpr uint32_t kUnknownState = 1;  // stands for the rest of a stack that was truncated
 inline constexpr uint32_t kNoLoop = UINT32_MAX;
@@ -43,8 +43,8 @@ struct GrammarState {
   uint8_t any_count;
 };
 
-// A move reads one byte or token of a class. The moves of a state are sorted by class. Several moves may have the same
-// class.
+// A move reads one byte or token of a class. The moves of a state are sorted by class. Several of them may have the
+// same class, because large rules stay nondeterministic.
 struct GrammarMove {
   uint32_t symbol_class;
   uint32_t target;
@@ -63,9 +63,9 @@ inline constexpr uint32_t kNoSet = UINT32_MAX;
 
 // A counted repetition of a rule, or a member of a set.
 //
-// The members of a set are consecutive loops. Each occurs `minimum` (0 or 1) to `maximum` times. The maximum is 1,
-// except that the last member may have UINT32_MAX; it is then read only after all required members. The count in a
-// stack frame of a member is the set of members read before: bit i stands for member i.
+// The members of a set are consecutive loops, each of which occurs `minimum` (0 or 1) to `maximum` times. The maximum
+// is 1, except that the last member may have UINT32_MAX and is then read only after all required members. The count in
+// a stack frame of a member is the set of members read before: bit i stands for member i.
 struct GrammarLoop {
   uint32_t rule_start;  // kAcceptState for a member that matches nothing
   uint32_t minimum;

@@ -24,7 +24,7 @@ uint32_t multiply_counts(uint64_t a, uint64_t b) {
 
 // Returns whether (x{inner}){outer} equals a single repetition of x, between the products of the bounds. This is true
 // if the ranges of k * inner for consecutive k are adjacent or overlap. The gap between two ranges is widest for the
-// minimum of outer.
+// minimum of outer, so only the first two are compared.
 bool joins(const Expression& inner, uint32_t minimum, uint32_t maximum) {
   if (minimum == maximum) return true;
   if (minimum == 0) return inner.minimum <= 1;

@@ -80,7 +80,7 @@ class GrammarBuilder {
   uint32_t begin_intervals() const { return intervals_.size(); }
   void add_interval(Interval interval) { intervals_.push(interval); }
 
-  // Each function below returns an expression. Use it only once: as a child or as the body of a rule.
+  // Each function below returns an expression, which may be used only once: as a child or as the body of a rule.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
@@ -93,7 +93,7 @@ class GrammarBuilder {
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
   // Matches one or more members in any order, each as often as its bounds allow. At most kMaxSingleMembers may have the
-  // maximum 1. The last member may have the minimum 0 and the maximum kUnbounded; it then matches only after all
+  // maximum 1. The last member may have the minimum 0 and the maximum kUnbounded, and then matches only after all
   // required members.
   uint32_t any_order(std::span<const SetMember> members);
 

@@ -215,8 +215,8 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
 
 namespace {
 
-// Verifies a compiled grammar that may come from an untrusted source. Checks everything that the matcher's safety
-// depends on. Data that determines only the language is not checked.
+// Verifies a compiled grammar that may come from an untrusted source: checks everything on which the matcher's safety
+// depends, but not data that determines only the language.
 Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
       reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {
@@ -228,8 +228,8 @@ Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** gr
   return Status::kOk;
 }
 
-// The FlatBuffer before the block. Apart from the checksum and the size, its bytes are constant. It is therefore
-// written without FlatBufferBuilder, which would allocate.
+// The FlatBuffer before the block. Apart from the checksum and the size, its bytes are constant, so it is written
+// without FlatBufferBuilder, which would allocate.
 struct ImageHead {
   uint32_t root;  // distance from this field to the table
   uint8_t identifier[4];

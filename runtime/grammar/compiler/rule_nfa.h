@@ -2,9 +2,9 @@
 //
 // Each rule becomes an automaton with one start and one exit (Thompson's construction; characters become UTF-8 byte
 // sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles it
-// with a stack. A counted repetition is unrolled if that needs only a few states. Otherwise it becomes a loop: a call
-// of its body that the matcher counts. The members of a set come in any order. They are loops as well, and the matcher
-// remembers which of them it has read.
+// with a stack. A counted repetition is unrolled if that needs only a few states, and otherwise becomes a loop: a call
+// of its body that the matcher counts. The members of a set, which come in any order, are loops as well, and the
+// matcher remembers which of them it has read.
 //
 // The analysis removes edges that cannot be completed, so every path leads to an exit. As long as a matcher has any
 // state left, the text read so far is therefore a prefix of some string of the language. The analysis also adds an

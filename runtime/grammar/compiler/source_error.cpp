@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kShownBytes = 32;  // bytes of a source or a name that a message shows
 
-// A line and a column of a source, counted from 1. Columns are characters.
+// A line and a column of a source, counted from 1; the column counts characters.
 struct Position {
   uint64_t line = 1;
   uint64_t column = 1;

@@ -24,9 +24,9 @@ struct Triggers {
   bool empty() const { return texts.empty() && tokens.empty(); }
 };
 
-// Adds the rule `*start`: text without any trigger, either alone or followed by a trigger and a string of `root`. There
-// must be at least one trigger. Unconstrained text is UTF-8. A trigger token is recognized by its id, so the same text
-// in other tokens is no trigger. `vocabulary` may be null if there are no trigger tokens.
+// Adds the rule `*start`: UTF-8 text without any trigger, either alone or followed by a trigger and a string of `root`.
+// There must be at least one trigger. A trigger token is recognized by its id, so the same text in other tokens is no
+// trigger. `vocabulary` may be null if there are no trigger tokens.
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error);
 
