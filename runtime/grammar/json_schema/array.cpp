@@ -202,8 +202,8 @@ class ArrayBuilder {
     return content;
   }
 
-  // Builds unique elements from the values that "enum" or "const" lists. They are a set, in any order. If there are too
-  // many values, or if they are counted, they come in the order of the list.
+  // Builds unique elements from the values that "enum" or "const" lists. They are a set, in any order, unless they are
+  // too many or are counted, in which case they come in the order of the list.
   Status unique(uint32_t* content) {
     collect(0);
     uint32_t list = kNoIndex;
@@ -245,7 +245,7 @@ class ArrayBuilder {
   }
 
   // Builds the values in their order, each at most once. There is a rule for each pair of a value and the number of
-  // elements before it. The number saturates where it no longer matters.
+  // elements before it, which saturates where it no longer matters.
   Status subsequence(std::span<const uint32_t> values, uint32_t* content) {
     const bool limited = maximum_ < values.size();
     const uint32_t last = limited ? maximum_ : std::max(minimum_, 1u);

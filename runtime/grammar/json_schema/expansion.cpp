@@ -93,7 +93,7 @@ Status Expansion::apply(Branch& branch, Literal literal) {
   }
 }
 
-// Replaces a schema by its keywords. A negated schema forks one branch per keyword; each branch negates its keyword.
+// Replaces a schema by its keywords. A negated schema forks one branch per keyword, which negates this keyword.
 Status Expansion::apply_schema(Branch& branch, Literal literal) {
   for (uint32_t cell = branch.seen; cell != kNoIndex; cell = cells_[cell].next) {
     schema_.spend(1);
@@ -258,9 +258,8 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes an atom of every required name. A negation forks one branch per name; the branch says that the name is absent.
-// The negation of "properties" covers the names that "properties" next to "required" restricts, so these need no
-// branch.
+// Makes an atom of every required name. A negation forks one branch per name, which says that the name is absent. The
+// negation of "properties" covers the names that "properties" next to "required" restricts, so these need no branch.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
@@ -357,7 +356,7 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   return Status::kOk;
 }
 
-// Expands a list of schemas. Exactly one of them must hold. Each schema becomes a branch; the branch negates the other
+// Expands a list of schemas of which exactly one must hold. Each schema becomes a branch, which negates the other
 // schemas that may overlap it.
 Status Expansion::apply_one(Branch& branch, Literal literal) {
   const JsonNode& list = document_[literal.node];
@@ -444,8 +443,8 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes one atom of "properties" and the keywords next to it. A negation forks one branch per property. In this branch,
-// the property is present with a wrong value or, if it is required, absent or wrong.
+// Makes one atom of "properties" and the keywords next to it. A negation forks one branch per property, in which the
+// property is present with a wrong value or, if it is required, absent or wrong.
 Status Expansion::apply_properties(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {
@@ -471,8 +470,8 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes one atom of all schemas of elements. A negation forks one branch per element; the branch says that the element
-// is present and wrong.
+// Makes one atom of all schemas of elements. A negation forks one branch per element, which says that the element is
+// present and wrong.
 Status Expansion::apply_tuple(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {

@@ -108,7 +108,7 @@ class NumberBuilder {
     }
   }
 
-  // Removes the values of a negated list. A list that is not negated is handled by listed().
+  // Removes the values of a negated list; listed() handles lists that are not negated.
   Status restrict_by_values(const Literal& atom) {
     if (!atom.negated) return Status::kOk;
     GrowingArray<uint32_t> values(workspace_);

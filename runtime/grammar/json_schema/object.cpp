@@ -319,9 +319,9 @@ void ObjectBuilder::add_violations(uint32_t violated) {
 }
 
 // Returns the rule of a pair whose name the schema does not mention. Earlier such pairs have caused the violations
-// `before`, and this pair causes the violations `violated`. Returns kNoIndex if there is no such pair. If several
-// members have the same name, the last one counts. The name must therefore differ from that of a pair whose value
-// caused a violation, unless this pair causes the violation too.
+// `before`, and this pair causes the violations `violated`. Returns kNoIndex if there is no such pair. Because the last
+// of several members with the same name counts, the name must differ from that of a pair whose value caused a
+// violation, unless this pair causes the violation too.
 uint32_t ObjectBuilder::others(uint32_t before, uint32_t violated) {
   uint32_t avoided = 0;
   for (uint32_t i = 0; i < violations_.size(); ++i) {
@@ -435,7 +435,8 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   return Status::kOk;
 }
 
-// Builds the chain of pairs, with a rule per state. The number of pairs saturates where it no longer matters.
+// Builds the chain of pairs, with a rule per state. In a state, the number of pairs saturates where it no longer
+// matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
   const bool is_closed = others(0, 0) == kNoIndex;
@@ -562,7 +563,7 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count, uint32_t violat
   return builder_.sequence(list);
 }
 
-// Builds the pairs after all named ones. They cause the violations that are missing.
+// Builds the pairs that come after all named ones and cause the violations that are still missing.
 uint32_t ObjectBuilder::violating_tail(uint32_t count, uint32_t violated, uint32_t safe) {
   const uint32_t all = (1u << violations_.size()) - 1;
   const auto end = names_.size();

@@ -1,4 +1,4 @@
-// A JSON Schema document: its keywords, its references, and properties of schemas that need no expansion.
+// A JSON Schema document: its keywords, its references, and what can be said about its schemas without expanding them.
 //
 // The document stays as it was parsed, so schemas, keywords and values are all represented by node numbers. Schema
 // answers questions about nodes: which keyword a member is, whether it asserts anything, which schema a $ref refers to,

@@ -240,7 +240,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   const uint32_t count = automaton.state_count;
   if (count == 0) return never();
   Workspace& workspace = builder_.workspace();
-  // A state with a single predecessor is written inside the predecessor. A short state is written inside each of its
+  // A state with a single predecessor is written inside the predecessor, and a short state inside each of its
   // predecessors. All other states become rules.
   auto* rules = workspace.take<uint32_t>(count);
   auto* bodies = workspace.take<uint32_t>(count);

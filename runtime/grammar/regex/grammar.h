@@ -28,8 +28,7 @@ class RegexGrammar {
   // Matches the text itself.
   uint32_t text(std::string_view text);
   // Matches a regular expression as a whole or, with `search`, any text that contains a match. Returns kNoIndex if only
-  // an automaton can express it: if it has look-ahead, word boundaries, or anchors at certain
-  // places.
+  // an automaton can express it, because it has look-ahead, word boundaries, or anchors at certain places.
   uint32_t regex(const RegexTree& tree, bool search);
   uint32_t automaton(const CharacterAutomaton& automaton);
   // Matches nothing.

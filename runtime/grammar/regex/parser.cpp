@@ -276,7 +276,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Returns whether the brace begins a quantifier {n}, {n,} or {n,m}. Any other brace stands for itself.
+  // Returns whether the brace begins a quantifier {n}, {n,} or {n,m}, because any other brace stands for itself.
   bool is_quantifier() const {
     size_t ahead = 1;
     while (is_digit(peek(ahead))) ++ahead;

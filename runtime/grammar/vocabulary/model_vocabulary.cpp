@@ -154,8 +154,8 @@ Status find_source(const ModelView& model, VocabularySource* source, Error* erro
   return Status::kOk;
 }
 
-// Finds the prepared vocabulary of a file. Returns false if the file has none or has another version of it. The caller
-// must then build the vocabulary.
+// Finds the prepared vocabulary of a file. Returns false if the file has none or has another version of it, so that the
+// caller must build the vocabulary.
 bool find_prepared(const ModelView& model, PreparedVocabulary* prepared) {
   VocabularySection section;
   if (!model.find_vocabulary(&section) || section.version != kPreparedVersion) return false;

@@ -2,8 +2,8 @@
 // thousands of tokens.
 //
 // Characters are divided into five classes, so the classes in a string fit a small bit set. Characters that JSON
-// strings must escape, DEL, and bytes that are not UTF-8 have no class. A JSON string may therefore contain any string
-// over these classes. The summary of a string is one byte: the classes that occur in it, and the class of its length. A
+// strings must escape, DEL, and bytes that are not UTF-8 have no class, so a JSON string may contain any string over
+// these classes. The summary of a string is one byte: the classes that occur in it, and the class of its length. A
 // prefilter is a bit set of classes and a maximum length, and contains all strings that satisfy both. Summaries are
 // compared with the prefilter 64 at a time, eight per machine word.
 //
