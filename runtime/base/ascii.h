@@ -1,4 +1,4 @@
-// Character classes of ASCII. The functions of <cctype> depend on the locale.
+// Character classes of ASCII, because the functions of <cctype> depend on the locale.
 #pragma once
 
 namespace sotto {

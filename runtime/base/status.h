@@ -20,8 +20,8 @@ struct Error {
   char message[240] = {};
 };
 
-// Composes a message piece by piece, without allocation or printf. Text that does not fit is cut off. If `error` is
-// null, nothing is written.
+// Composes a message piece by piece, without allocation or printf. Cuts off text that does not fit, and writes nothing
+// if `error` is null.
 class MessageWriter {
  public:
   explicit MessageWriter(Error* error) : error_(error) {}

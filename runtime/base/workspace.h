@@ -1,5 +1,5 @@
 // Memory of the caller for work whose size is not known in advance: a bump allocator, and arrays that grow inside it.
-// When the memory is exhausted, allocations fail, arrays stop growing, and exhausted() becomes true. Callers therefore
+// When the memory is exhausted, allocations fail, arrays stop growing, and exhausted() becomes true, so callers need to
 // check only once, at the end.
 #pragma once
 
