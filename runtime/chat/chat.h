@@ -1,4 +1,4 @@
-// A conversation over a session. It stores the messages and, before a reply, makes the session's stream equal to their
+// A conversation over a session: it stores the messages and, before a reply, makes the session's stream equal to their
 // prompt.
 #pragma once
 
