@@ -230,7 +230,7 @@ void GrammarWriter::number_classes() {
   if (symbols_.token_class_count() == 0) byte_class_count_ = class_count_;
 }
 
-// Rewrites the moves with the merged classes. Moves of one merged class are equal and become one move.
+// Rewrites the moves with the merged classes. The moves of a merged class are equal, so they become one move.
 void GrammarWriter::apply_classes() {
   uint32_t kept = 0;
   uint32_t next = 0;
