@@ -18,7 +18,7 @@ namespace sotto {
 
 class Session {
  public:
-  // Size of this object. The sum of this size and the size of OutputState is the same on every platform.
+  // Size of this object, such that the sum of this size and the size of OutputState is the same on every platform.
   static constexpr size_t kObjectBytes = 40960 - align_up(sizeof(OutputState), kMemoryAlignment);
 
   static Status memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error);

@@ -16,7 +16,7 @@
 
 namespace sotto {
 
-// The text that healing removed from the end of the prompt. Counts how many of its bytes the generated tokens have
+// The text that healing removed from the end of the prompt, and how many of its bytes the generated tokens have
 // spelled.
 class Healing {
  public:

@@ -40,7 +40,7 @@ class TextStream {
   uint64_t ban_start() const { return ban_start_; }
   // Returns how many bytes of the last token come after the end of a text that a stop string has ended.
   size_t bytes_after_end() const { return bytes_after_end_; }
-  // Appends the text of a token that has been accepted before. Strings in it are ignored.
+  // Appends the text of a token that has been accepted before, and ignores stop strings and banned strings in it.
   void replay(std::span<const char> bytes, size_t healed);
 
   const TextMark& mark() const { return mark_; }
