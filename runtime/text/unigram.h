@@ -1,5 +1,5 @@
-// Unigram language model tokenization (Kudo 2018). Viterbi's algorithm (1967) finds the tokens that spell a word with
-// the largest sum of scores.
+// Unigram language model tokenization (Kudo 2018): the tokens that spell a word with the largest sum of scores, found
+// by Viterbi's algorithm (1967).
 //
 // Example: the tokens ab (-1), c (-2), a (-1) and bc (-3) spell "abc" as ab c, with the sum -3, or as a bc, with the
 // sum -4. The result is ab c.
