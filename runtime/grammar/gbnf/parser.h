@@ -1,5 +1,6 @@
-// The parser of GBNF, the grammar notation of llama.cpp, including the extensions in use. The parser does not recurse;
-// an explicit stack contains the open parentheses.
+// The parser of GBNF, the grammar notation of llama.cpp, with repetition counts such as {2,5} and token literals:
+// <text>, <[5]>, ranges <[1-9]> and complements !<[5]>. The parser does not recurse; an explicit stack contains the
+// open parentheses.
 #pragma once
 
 #include <cstdint>
