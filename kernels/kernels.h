@@ -53,6 +53,8 @@ struct AttentionArgs {
   const int8_t* next_keys = nullptr;
 };
 
+// Rows of keys and values are padded to a multiple of kHeadAlignment bytes, so that kernels read whole blocks, and
+// heads are limited, so that kernels can keep a query in an array of fixed size.
 inline constexpr size_t kHeadAlignment = 16;
 inline constexpr size_t kMaxHeadSize = 256;
 

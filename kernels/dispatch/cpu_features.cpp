@@ -78,9 +78,9 @@ bool has_avx_vnni() {
 
 #  if defined(__linux__)
 bool request_tiles() {
-  constexpr long kArchPrctl = 158;
+  constexpr long kArchPrctl = 158;             // the number of this system call
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr long kTileData = 18;
+  constexpr long kTileData = 18;               // ARCH_XCOMP_TILEDATA
   long result = kArchPrctl;
   __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");
   return result == 0;
