@@ -17,6 +17,7 @@
 
 namespace sotto {
 
+// The alignment of objects and arrays: the size of a cache line, and of the widest vector registers.
 inline constexpr size_t kMemoryAlignment = 64;
 
 // Returns a * b or, if that overflows, SIZE_MAX, which makes Arena::take() report an overflow.

@@ -24,7 +24,7 @@ inline double ln(double x) {
   }
   // x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)).
   const auto bits = std::bit_cast<uint64_t>(x);
-  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
+  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;  // the bits of sqrt(1/2)
   const int64_t scale = static_cast<int64_t>(bits - kSqrtHalf) >> 52;
   exponent += scale;
   const double m = std::bit_cast<double>(bits - (static_cast<uint64_t>(scale) << 52));
