@@ -161,6 +161,7 @@ class Lookahead {
   void find_exact(GrammarState* states) const;
   void find_repeating(GrammarState* states) const;
 
+  // One step per byte that begins a character, and one per continuation byte in each state inside a character.
   static constexpr uint32_t kMaxSteps = 256 + 64 * (kUtf8States - 1);
 
   const CompiledGrammar& grammar_;

@@ -6,6 +6,7 @@
 namespace sotto {
 namespace {
 
+// Limits beyond which a schema is rejected: rules per array, elements with conditions of their own, and counted kinds.
 constexpr uint32_t kMaxArrayStates = 20000;
 constexpr uint32_t kMaxTuple = 4096;
 constexpr uint32_t kMaxWanted = 4;

@@ -5,6 +5,7 @@
 namespace sotto {
 namespace {
 
+// Limits beyond which a schema is rejected, because an expansion can grow exponentially.
 constexpr uint32_t kMaxAlternatives = 512;
 constexpr uint32_t kMaxGoalSteps = 200000;  // limit for one goal and type
 constexpr uint64_t kMaxStepsInAll = 10000000;

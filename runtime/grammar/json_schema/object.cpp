@@ -6,6 +6,7 @@
 namespace sotto {
 namespace {
 
+// Limits beyond which a schema is rejected: rules and names per object, and properties that must violate a condition.
 constexpr uint32_t kMaxObjectStates = 40000;
 constexpr uint32_t kMaxProperties = 4096;
 constexpr uint32_t kMaxViolations = 4;

@@ -5,6 +5,8 @@
 namespace sotto {
 namespace {
 
+// Limits beyond which a pattern has no automaton. They bound the memory and the time, because an NFA with n states may
+// have 2^n sets of states.
 constexpr uint32_t kMaxNfaStates = 60000;
 constexpr uint32_t kMaxSetMembers = 3000000;
 constexpr uint64_t kMaxClassWork = 50000000;
