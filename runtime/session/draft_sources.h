@@ -30,7 +30,7 @@ LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, s
 // first token. The pool is a hash table of fixed size, which keeps the newest n-gram for each first token.
 class DraftPool {
  public:
-  static constexpr size_t kMaxTokens = 6;
+  static constexpr size_t kMaxTokens = 6;  // so that an entry has 32 bytes
 
   // Reserves nothing if `used` is false.
   void layout(Arena& arena, bool used);

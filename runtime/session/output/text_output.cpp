@@ -59,7 +59,8 @@ void TextOutput::forget_stop(Status stop) {
 
 bool TextOutput::is_ready() const {
   if (state_->end != Status::kOk) return true;
-  // The oldest token is certain if its text ends before all text that may belong to a banned string.
+  // The oldest token is certain if its text ends before all text that may belong to a banned string. If the buffer is
+  // full, the token cannot wait any longer.
   return !state_->buffer.empty() && (state_->buffer.full() || state_->buffer[0].mark.end <= text_.bannable_from());
 }
 

@@ -53,7 +53,8 @@ struct BufferedToken {
   std::array<Alternative, SamplerParams::kMaxAlternativeCount> alternatives;
 };
 
-// A queue of tokens whose newest elements can also be dropped.
+// A queue of tokens whose newest elements can also be dropped. When the queue is full, its oldest token is emitted,
+// even if its text may belong to a banned string.
 class TokenBuffer {
  public:
   static constexpr size_t kCapacity = 32;
