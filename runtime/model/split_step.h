@@ -8,7 +8,7 @@
 namespace sotto {
 
 inline constexpr size_t kMaxSplitSteps = 8;
-inline constexpr uint32_t kMaxSplitClasses = 255;
+inline constexpr uint32_t kMaxSplitClasses = 255;  // so that a class fits a byte
 
 // The maximum number of state changes of an automaton after its last match. The converter rejects patterns with more.
 inline constexpr size_t kMaxSplitLookahead = 32;

@@ -19,6 +19,7 @@
 
 namespace sotto {
 
+// Words of up to this number of units are merged as the definition says, in arrays on the stack.
 inline constexpr size_t kShortWordUnits = 256;
 
 // Returns the size of the unit at `at`, which is a byte or a character. The first or last unit includes the space of

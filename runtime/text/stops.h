@@ -28,7 +28,7 @@ class StringMatcher {
   using State = Automaton::State;  // 0 if no string has begun
 
   static constexpr size_t kMaxStringBytes = 1024;
-  static constexpr size_t kMaxTotalBytes = 65534;
+  static constexpr size_t kMaxTotalBytes = 65534;  // so that the number of a state fits 16 bits
 
   // Returns the memory that build() needs. The total size of the strings must be at most kMaxTotalBytes.
   static size_t memory_size(std::span<const TextView> strings);
