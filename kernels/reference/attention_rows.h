@@ -1,4 +1,4 @@
-// Attention of consecutive queries, one after the other, for instruction sets without a faster method.
+// Attention of consecutive queries, one at a time, for instruction sets without a faster method.
 #pragma once
 
 #include "kernels/kernels.h"

@@ -45,8 +45,8 @@ struct Vector {
     return load(bytes, Whole{});
   }
 
-  // Stores the lanes of x and ids whose bits are set in `mask`, one after the other, and returns their number. If ids
-  // is null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
+  // Stores the lanes of x and ids whose bits are set in `mask` contiguously, and returns their number. If ids is null,
+  // the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const int32_t lane[4] = {0, 1, 2, 3};
@@ -67,7 +67,7 @@ struct Vector {
     return kept;
   }
 
-  // Stores the ids first_id + i of the set bits i of `mask`, one after the other, and returns their number.
+  // Stores the ids first_id + i of the set bits i of `mask` contiguously, and returns their number.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const int32_t lane[4] = {0, 1, 2, 3};
     size_t kept = 0;

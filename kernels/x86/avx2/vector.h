@@ -59,8 +59,8 @@ struct Vector {
             _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
   }
 
-  // Stores the lanes of x and ids whose bits are set in `mask`, one after the other, and returns their number. If ids
-  // is null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
+  // Stores the lanes of x and ids whose bits are set in `mask` contiguously, and returns their number. If ids is null,
+  // the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -86,7 +86,7 @@ struct Vector {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_ids), _mm256_permutevar8x32_epi32(ids, order));
   }
 
-  // Stores the ids first_id + i of the set bits i of `mask`, one after the other, and returns their number.
+  // Stores the ids first_id + i of the set bits i of `mask` contiguously, and returns their number.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const uint32_t low = mask & 0xff, high = mask >> 8;
     const int low_count = __builtin_popcount(low);

@@ -30,8 +30,8 @@ struct Vector {
   static Vector load(const int8_t* p, Part part) { return from_bytes(_mm_maskz_loadu_epi8(mask_of(part), p)); }
   static Vector from_bytes(__m128i bytes) { return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))}; }
 
-  // Stores the lanes of x and ids whose bits are set in `mask`, one after the other, and returns their number. If ids
-  // is null, the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
+  // Stores the lanes of x and ids whose bits are set in `mask` contiguously, and returns their number. If ids is null,
+  // the ids are first_id, first_id + 1, ... The rest of the 16 elements may be overwritten.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -43,7 +43,7 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // Stores the ids first_id + i of the set bits i of `mask`, one after the other, and returns their number.
+  // Stores the ids first_id + i of the set bits i of `mask` contiguously, and returns their number.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i id = _mm512_add_epi32(lane, _mm512_set1_epi32(first_id));

@@ -184,7 +184,7 @@ class Passes {
  private:
   size_t pass_count() const { return divide_up(row_tiles_, kPair); }
 
-  // Tiles of rows are (step, row, 64), one after the other.
+  // Tiles of rows, as (step, row, 64), are contiguous.
   template <size_t kRows, size_t kParts>
   void pass(const int8_t* q, Sums* sums) {
     clear_tile<0>();

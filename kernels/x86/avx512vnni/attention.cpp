@@ -1,5 +1,5 @@
-// Attention with vpdpbusd, which multiplies unsigned with signed bytes. For this, 128 is added to each key (k ^ 0x80),
-// and 128 times the sum of the query is subtracted afterwards.
+// Attention with vpdpbusd, which multiplies unsigned with signed bytes, so 128 is added to each key (k ^ 0x80), and 128
+// times the sum of the query is subtracted afterwards.
 #include "kernels/generic/attention.h"
 
 #include "kernels/dispatch/tables.h"
