@@ -260,8 +260,8 @@ void Forward::attend(uint32_t layer, const TokenBatch& batch) {
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
     if (block > 1) return attend_in_blocks(layer, h, batch, block);
-    // The rows are processed one after the other, because the key of a row may overwrite a slot that the previous row
-    // attends to.
+    // The rows are processed one at a time, because the key of a row may overwrite a slot that the previous row attends
+    // to.
     for (size_t row = 0; row < batch.row_count(); ++row) {
       store_row(layer, h, batch, row);
       attend_row(layer, h, batch, row);

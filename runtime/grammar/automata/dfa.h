@@ -46,10 +46,9 @@ struct Dfa {
   GrowingArray<DfaEdge> edges;
 };
 
-// Builds DFAs. The class Alphabet must have a member
-// `template <typename Visit> void each_symbols(const NfaEdge& edge, Visit visit) const`, which calls visit(Interval)
-// for each interval of symbols of an edge. A builder can build several automata, one after the other, in the same
-// memory.
+// Builds DFAs. The class Alphabet must have a member `template <typename Visit> void each_symbols(const NfaEdge& edge,
+// Visit visit) const`, which calls visit(Interval) for each interval of symbols of an edge. A builder can build several
+// automata in succession in the same memory.
 template <typename Alphabet>
 class SubsetConstruction {
  public:
@@ -96,7 +95,7 @@ class SubsetConstruction {
       collect_steps(state);
       for (size_t i = 0; i < steps_.size() && !workspace_.exhausted(); ++i) {
         close(steps_.span(i, 1), false);
-        // Each member becomes a state, for which the closure is used, so the stack keeps the other members meanwhile.
+        // Each member becomes a state. The closure is needed to find these states, so the stack keeps the members.
         for (const uint32_t member : closure_.span()) stack_.push(member);
         while (!stack_.empty()) {
           closure_.truncate(0);

@@ -47,7 +47,7 @@ enum class LiteralKind : uint8_t {
   kSomeMatching,  // `node` is a member of "patternProperties"
   kSomeOther,     // `node` is "additionalProperties"
   kSomeName,      // `node` is "propertyNames"
-  kSomeUnlisted,  // `node` is an object, and the property has no name of it
+  kSomeUnlisted,  // `node` is an object, and the property has none of its names
 };
 
 // A condition on a value, given by a node of the document.

@@ -109,8 +109,8 @@ Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* or
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
 
 // Builds a vocabulary in `memory`, which must have vocabulary_memory_size() bytes and be aligned to 64. `order` may be
-// at the beginning of it. The vocabulary refers to the bytes, offsets and special flags of the source, and copies the
-// end tokens.
+// at its beginning. The vocabulary refers to the bytes, offsets and special flags of the source, and copies the end
+// tokens.
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary);
 
