@@ -51,9 +51,9 @@ inline constexpr TileLayout kNeonTiles = {8, 2, 4, 1, std::numeric_limits<uint32
 inline constexpr TileLayout kDotprodTiles = {16, 4, 1, 1, std::numeric_limits<uint32_t>::max()};
 inline constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, std::numeric_limits<uint32_t>::max()};
 
-// Maximum number of rows in a small batch. Scratch memory holds the reordered activations, for which a row of a small
-// batch has 2 bytes per input, padded to 8 inputs. A large batch has only 1 byte, in tiles of 16 rows by 64 inputs, so
-// kernels that need 2 bytes process half of its rows per pass.
+// Maximum number of rows in a small batch. Scratch memory holds the reordered activations: 2 bytes per input for each
+// row of a small batch, padded to 8 inputs, but only 1 byte for those of a large batch, in tiles of 16 rows by 64
+// inputs. Kernels that need 2 bytes therefore process half of the rows of a large batch per pass.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * align_up(inputs, 8) * sizeof(int16_t);

@@ -1,4 +1,5 @@
-// Attention of consecutive queries, of which AVX512-VNNI and AMX share everything except the scoring of keys.
+// The attention of consecutive queries with AVX512-VNNI and with AMX, which share everything except the scoring of
+// keys.
 #pragma once
 
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 // Turns the bytes of tokens into whole UTF-8 characters, and finds stop strings and banned strings even if they span
-// several tokens, for which it withholds text that may be the beginning of a stop string.
+// several tokens. Text that may be the beginning of a stop string is therefore withheld.
 //
 // Example: with the stop string "</s>", the tokens "Hi <", "/" and "b>" give the texts "Hi ", "" and "</b>".
 #pragma once
