@@ -12,8 +12,8 @@
 namespace sotto {
 namespace {
 
-// The layout of packed weights in this process, or null if it has not been selected yet. This is the only mutable
-// global of the library.
+// The layout of packed weights in this process, or null if it has not been selected yet: the only mutable global of the
+// library.
 constinit std::atomic<const TileLayout*> selected_layout = nullptr;
 
 const TileLayout& selected_tiles() { return *selected_layout.load(std::memory_order_relaxed); }

@@ -19,8 +19,8 @@ using generic::Whole;
 // Returns the distance between the score rows, in floats.
 size_t score_stride(const AttentionRowsArgs& args) { return args.slots_of(args.row_count - 1); }
 
-// Multiplies four dimensions of a query with the same dimensions of 16 keys. This is written in assembly, because GCC
-// 12 broadcasts the argument of the intrinsic through a general register.
+// Multiplies four dimensions of a query with the same dimensions of 16 keys, in assembly, because GCC 12 broadcasts the
+// argument of the intrinsic through a general register.
 inline void multiply_add(__m512i& sums, __m512i keys, const int8_t* q) {
   asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sums) : "v"(keys), "m"(*reinterpret_cast<const int8_t(*)[4]>(q)));
 }
