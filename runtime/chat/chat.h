@@ -52,8 +52,8 @@ class Chat {
   bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
 
  private:
-  // A message. Its contents are the next `size` bytes of the history: tokens for the model's replies, and text for all
-  // other messages.
+  // A message, whose contents are the next `size` bytes of the history: tokens for the model's replies, and text for
+  // all other messages.
   struct Message {
     ChatRole role;
     uint32_t size;

@@ -44,7 +44,7 @@ struct SplitStep {
   std::span<const uint32_t> transitions;
 };
 
-// Reads the first of several verified steps and removes it from `*steps`. There must be at least one.
+// Reads the first of one or more verified steps, and removes it from `*steps`.
 SplitStep read_split_step(std::span<const uint32_t>* steps);
 
 // Verifies that the numbers are at most kMaxSplitSteps consistent steps.

@@ -86,7 +86,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
   };
   size_t bank_count = 0;
   for (size_t first = 0; first < candidates.size(); first = bank_end(first)) ++bank_count;
-  // Each bank contributes the same number of candidates. The remainder comes from the fullest banks, one each.
+  // Each bank contributes the same number of candidates, and the fullest banks one more each for the remainder.
   const size_t share = wanted / bank_count, remainder = wanted % bank_count;
   size_t chosen = 0, bank = 0;
   for (size_t first = 0; first < candidates.size(); ++bank) {

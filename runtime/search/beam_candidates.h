@@ -110,8 +110,8 @@ class Phrases {
   uint32_t all_ = 0;
 };
 
-// Moves the `wanted` best candidates to the front, best first. Returns their number, which is smaller if there are
-// fewer candidates. Each bank contributes the same number, and the fullest banks contribute the remainder.
+// Moves the `wanted` best candidates to the front, best first, with the same number from each bank and the remainder
+// from the fullest banks. Returns their number, which is smaller if there are fewer candidates.
 size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted);
 
 }  // namespace sotto

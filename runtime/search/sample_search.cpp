@@ -10,7 +10,7 @@ namespace {
 
 std::span<const int32_t> tokens_of(const SearchSequence& sequence) { return {sequence.tokens, sequence.token_count}; }
 
-// Compares two n-grams. Returns -1, 0 or 1.
+// Compares two n-grams, and returns -1, 0 or 1.
 int compare(const int32_t* a, const int32_t* b, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;

@@ -34,7 +34,7 @@ class Decoder {
   Sampler& sampler() { return sampler_; }
   void set_guide_params(const GuideParams& params) { guide_params_ = params; }
 
-  // The maximum number of tokens of the answer for the current call, in addition to the stops. UINT64_MAX means no
+  // The maximum number of tokens of the answer for the current call, in addition to the stops, or UINT64_MAX for no
   // limit.
   uint64_t call_limit() const { return call_limit_; }
   void set_call_limit(uint64_t limit) { call_limit_ = limit; }

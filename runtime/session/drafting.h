@@ -88,7 +88,7 @@ class Drafting {
   // Kinds of drafts, each with its own DraftPace. Prompt lookup has three, by the length of the match.
   enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
-  // The drafts of one batch. The constraint forced the first `forced` of them.
+  // The drafts of one batch, of which the constraint forced the first `forced`.
   struct DraftRun {
     size_t count = 0;  // 0 if there are none
     size_t forced = 0;
@@ -96,8 +96,8 @@ class Drafting {
     Kind kind = kShortMatch;
   };
 
-  // A source of drafts. `draft` adds up to `remaining` drafts. `*kind` is initially the kind of the source, which
-  // `draft` may replace.
+  // A source of drafts. `draft` adds up to `remaining` drafts, and may replace `*kind`, which is initially the kind of
+  // the source.
   struct Source {
     uint32_t bit;
     Kind kind;

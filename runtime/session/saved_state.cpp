@@ -36,7 +36,7 @@ void write_state(TokenState state, ByteWriter* writer) {
   visit(state, writer);
 }
 
-// Reads the state of a token. Marks the reader as failed if a value is out of range.
+// Reads the state of a token, and marks the reader as failed if a value is out of range.
 TokenState read_state(ByteReader* reader) {
   TokenState state;
   visit(state, reader);
@@ -84,7 +84,7 @@ void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* 
 
 }  // namespace
 
-// The header of a saved state. A session accepts a state whose header agrees with its own.
+// The header of a saved state, which must agree with that of the session that restores it.
 struct SavedState::Header {
   static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'S', 'E', 'S'};
   static constexpr uint32_t kVersion = 4;

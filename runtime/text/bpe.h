@@ -1,5 +1,5 @@
-// Byte pair encoding (Sennrich et al. 2016) of one word. A word starts as units, which are bytes or characters. Then
-// the adjacent pair with the lowest rank, the leftmost one among equals, is merged until no pair can be merged.
+// Byte pair encoding (Sennrich et al. 2016) of one word. A word starts as units, which are bytes or characters, and the
+// adjacent pair with the lowest rank, the leftmost one among equals, is merged until no pair can be merged.
 //
 // There are two implementations with the same result. merge_tokens() follows the definition, in quadratic time, and is
 // faster for short words. search_word() takes linear time (as in van Antwerpen and Neubeck's bpe, 2023). Two tokens are

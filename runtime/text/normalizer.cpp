@@ -52,7 +52,7 @@ NormalizerRule find_rule(const NormalizerView& normalizer, std::span<const char>
   return rule;
 }
 
-// The result of step 1 as a stream of characters. A copy remembers a position in the stream.
+// The result of step 1 as a stream of characters, of which a copy remembers a position.
 class ReplacedText {
  public:
   ReplacedText(const NormalizerView& normalizer, std::span<const char> text) : normalizer_(&normalizer), text_(text) {

@@ -16,7 +16,7 @@ struct TextPlace {
   size_t byte_count;
 };
 
-// The bytes of a token. Its first `healed` bytes already belong to the text before it.
+// The bytes of a token, the first `healed` of which already belong to the text before it.
 struct TokenText {
   std::span<const char> bytes;
   size_t healed = 0;

@@ -19,7 +19,7 @@ class Components {
     edge_count_ = 0;
   }
   void add_vertex() { first_edges_[vertex_count_++] = edge_count_; }
-  // Adds an edge from the newest vertex. Returns false if the capacity is exhausted.
+  // Adds an edge from the newest vertex, or returns false if the capacity is exhausted.
   bool add_edge(uint32_t to) {
     if (edge_count_ == edge_capacity_) return false;
     edges_[edge_count_++] = to;

@@ -28,7 +28,7 @@ enum class ExpressionKind : uint8_t {
   kAnyOrder,  // members of a set
 };
 
-// An expression. The children of an expression are a linked list, which may be empty.
+// An expression, whose children are a linked list, which may be empty.
 struct Expression {
   ExpressionKind kind;
   // Offset of a string, first interval of characters or tokens, rule of a reference, first member of a set, or first
@@ -50,7 +50,7 @@ struct SetMember {
 };
 inline constexpr uint32_t kMaxSingleMembers = 64;  // maximum number of members whose maximum is 1
 
-// A rule. Its body is an expression.
+// A rule, whose body is an expression.
 struct Rule {
   uint32_t name;  // offset of the name
   uint32_t name_size;

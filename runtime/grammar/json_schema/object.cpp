@@ -470,8 +470,7 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   return status_;
 }
 
-// Returns whether the pairs may come in any order. They have a fixed order if they are counted, or if one must violate
-// a condition.
+// Returns whether the pairs may come in any order, as they may unless they are counted or one must violate a condition.
 bool ObjectBuilder::is_set() {
   const bool several = violations_.empty() && names_.size() + (others(0, 0) == kNoIndex ? 0 : 1) > 1;
   return !schema_.options().schema_order && several && names_.size() <= kMaxSingleMembers && minimum_ <= 1 &&
