@@ -109,6 +109,7 @@ Status KvSequence::append_embeddings(const float* embeddings, size_t count, cons
   assert(token_count_ == 0 && params_.overflow == Overflow::kStop);
   if (!fits(count)) return Status::kStopContextFull;
   clear();
+  // Only the number of these tokens matters, because rows of embeddings take the place of theirs.
   std::fill_n(kept_batch_, params_.batch_tokens, 0);
   while (count > 0) {
     const size_t taken = std::min(count, size_t{params_.batch_tokens});
@@ -218,7 +219,8 @@ Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t
   return Status::kOk;
 }
 
-// Returns how many of the newest tokens re-anchoring keeps, in addition to the sinks.
+// Returns how many of the newest tokens re-anchoring keeps in addition to the sinks: about half of the context, so that
+// many tokens can follow before the next re-anchoring.
 uint32_t KvSequence::newest_kept() const {
   return params_.overflow == Overflow::kRing ? params_.context_tokens / 2 - params_.sink_tokens
                                              : (params_.context_tokens - params_.sink_tokens) / 2;
@@ -252,7 +254,8 @@ bool KvSequence::can_rewind(uint64_t count) const {
   if (count == token_count_) return true;
   const uint64_t dropped = token_count_ - count;
   // The keys and values from before the last re-anchoring are gone. A slot that has been overwritten is missing from
-  // the windows of all earlier tokens.
+  // the windows of all earlier tokens. The newest token can still be dropped, because the next one takes its slot and
+  // attends to the same window.
   if (reanchor_due_ || count < anchor_) return false;
   return position_ <= params_.context_tokens || dropped == 1;
 }
