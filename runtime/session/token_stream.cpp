@@ -49,6 +49,7 @@ void TokenStream::begin_answer(uint64_t first, uint64_t count, const SamplerStat
   for (uint64_t i = std::max(first, count > capacity ? count - capacity : 0); i < count; ++i) {
     states_.set(i, state);
   }
+  // Without a prompt between them, only this flag separates two answers.
   if (count == first && count > 0) states_[count - 1].flags |= TokenState::kAnswerEnd;
   cursor_.answer_start = count;
   cursor_.answer_begin_ns = monotonic_ns();
@@ -60,6 +61,7 @@ void TokenStream::find_answer_start() {
          !states_[start - 1].has(TokenState::kAnswerEnd)) {
     --start;
   }
+  // An answer that began before the oldest state keeps its start.
   cursor_.answer_start = start == states_.begin() ? std::min(start, cursor_.answer_start) : start;
 }
 
