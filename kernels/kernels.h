@@ -79,7 +79,8 @@ struct AttentionRowsArgs {
   size_t slots_of(size_t row) const { return slot_count + row; }
 };
 
-// Number of rows in a group. Rows are processed group by group; larger groups are faster per row.
+// Number of rows in a group, one per virtual lane. Rows are processed group by group, and full groups take the least
+// time per row.
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
