@@ -17,7 +17,8 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kMaxPackedSections = 8;  // FlatBuffers can store a section once and name it any number of times
+// Limits the time of opening a file, because a FlatBuffer can refer to one section any number of times.
+constexpr uint32_t kMaxPackedSections = 8;
 
 Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
   constexpr auto kCorrupt = Status::kModelCorrupt;

@@ -99,6 +99,7 @@ Status verify_merges(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
+// Checks that no run of occupied slots exceeds kMaxMergeProbes, so that every lookup ends at an empty slot soon.
 Status verify_merge_index(const TokenizerView& view, Error* error) {
   const auto index = view.merge_index;
   if (!std::has_single_bit(index.size()) || uint64_t{index.size()} > uint64_t{1} << 32) {
