@@ -17,10 +17,9 @@
 
 namespace sotto {
 
-// The alignment of objects and arrays: the size of a cache line, and of the widest vector registers.
 inline constexpr size_t kMemoryAlignment = 64;
 
-// Returns a * b or, if that overflows, SIZE_MAX, which makes Arena::take() report an overflow.
+// Returns a * b, or SIZE_MAX if that overflows. Arena::take() rejects SIZE_MAX.
 constexpr size_t saturating_product(size_t a, size_t b) {
   size_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;

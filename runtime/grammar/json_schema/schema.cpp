@@ -82,7 +82,7 @@ constexpr std::string_view kAnnotations[] = {
 // Bounds the time of compiling to about a second.
 constexpr uint64_t kMaxSchemaSteps = 100'000'000;
 
-// Returns the first `size` characters, or all of them if there are fewer, in place of substr(), which can throw.
+// Returns the first `size` characters, or all of them if there are fewer. Replaces substr(), which can throw.
 std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }
 
 std::string_view without_fragment(std::string_view uri) { return first(uri, uri.find('#')); }
