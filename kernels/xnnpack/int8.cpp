@@ -1,4 +1,4 @@
-// int8 linear layers on ARM in builds with SOTTO_XNNPACK: XNNPACK's GEMM microkernels qd8-f32-qc8w multiply the tiles
+// Int8 linear layers on ARM in builds with SOTTO_XNNPACK: XNNPACK's GEMM microkernels qd8-f32-qc8w multiply the tiles
 // of kernels/linear/int8.h. Of XNNPACK, only these six functions are linked.
 #include "kernels/linear/int8.h"
 

@@ -2,9 +2,9 @@
 // the piece into matches and gaps, and keeps the matches, the gaps, or both.
 //
 // The converter compiles an expression (converters/tokenizers/pattern.h) to a deterministic automaton over classes of
-// characters. The automaton finds the match that a backtracking engine prefers, which need not be the longest one. For
-// this, its states are lists of positions in the order of preference (as in RE2). A transition records whether a match
-// ends before the character, so that an automaton can look one character ahead, as \s+(?!\S) requires.
+// characters. The automaton finds the match that a backtracking engine prefers, which need not be the longest one,
+// because its states are lists of positions in the order of preference (as in RE2). A transition records whether a
+// match ends before the character, so that an automaton can look one character ahead, as \s+(?!\S) requires.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Lookahead: for each state of a grammar, a set of strings that are certainly allowed after the state, which the
 // compiler computes once.
 //
-// Inside a JSON string, nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
+// Inside a JSON string, nearly every token of the vocabulary is possible, so a mask can start with a prepared set of
 // tokens (token_prefilter.h), provided that all strings over some character classes are known to be allowed.
 // GrammarState stores two such facts: the set of classes over which strings of any length are allowed, and a number of
 // characters such that all strings up to this length are allowed. Both are lower bounds, because calls of rules are
