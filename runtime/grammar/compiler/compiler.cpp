@@ -205,6 +205,8 @@ void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
   }
 }
 
+// Merges classes by partition refinement: at first, all classes of bytes are merged into one, and those of tokens into
+// another. Then each state splits the classes that it distinguishes.
 void GrammarWriter::join_classes() {
   const uint32_t byte_classes = symbols_.byte_class_count();
   if (!joined_.resize(symbols_.class_count())) return;
