@@ -33,6 +33,7 @@ size_t match_end(const SplitStep& step, const Word& word, size_t start, FailedSe
     state = next;
     if (at == word.size() && (step.transitions[state * width + width - 1] & SplitStep::kMatch) != 0) return at;
   }
+  // Shorter failed searches take a bounded time each, so only long ones are remembered.
   if (at - entered > kMaxSplitLookahead) failed->add(state, entered + 1, at);
   return end;
 }
