@@ -266,6 +266,7 @@ void GrammarWriter::apply_classes() {
   }
 }
 
+// Replaces the rules of calls by their start states, and marks the start states that calls, sets or the root refer to.
 void GrammarWriter::link_calls(uint32_t root) {
   for (uint32_t i = 0; i < calls_.size(); ++i) {
     calls_[i].rule_start = rule_starts_[calls_[i].rule_start];
