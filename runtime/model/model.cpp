@@ -114,7 +114,7 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelParams& p
 
 void Model::layout(Arena& arena, const Plan& plan) {
   layers_ = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
-  weights_ = arena.take<uint8_t>(0);
+  weights_ = arena.take<uint8_t>(0);  // the address of the first weights; load_linear() advances in the same order
   for (size_t i = 0; i < plan.view.linear_count(); ++i) arena.take<uint8_t>(plan.memory_of_linear(i));
 }
 
