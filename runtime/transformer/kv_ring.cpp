@@ -12,7 +12,8 @@
 namespace sotto {
 namespace {
 
-// Number of slots to prefetch after the current one, because a prefill fills the slots in order.
+// Distance in slots from a slot that is filled to the one that is prefetched, because a prefill fills the slots in
+// order.
 constexpr size_t kSlotsAhead = 3;
 
 // Returns a dot product with the same bits on every platform, because the sum has 16 lanes, as kernels/kernels.h
