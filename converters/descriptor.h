@@ -7,14 +7,15 @@
 
 namespace sotto::descriptor {
 
-// Both return a descriptor, or -1. Opening a pipe does not wait for its writer. A new file must not exist yet.
+// These functions return a descriptor, or -1. open_to_read() does not wait for the writer of a pipe, and create() fails
+// if the file exists.
 int open_to_read(const std::filesystem::path& path);
 int create(const std::filesystem::path& path);
 
 void close(int descriptor);
 bool is_regular_file(int descriptor, uint64_t* size);
 
-// Return the number of bytes, at most `size`, or -1.
+// These functions return the number of bytes, at most `size`, or -1.
 int64_t read_at(int descriptor, uint64_t offset, void* bytes, size_t size);
 int64_t write_at(int descriptor, uint64_t offset, const void* bytes, size_t size);
 

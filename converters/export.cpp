@@ -99,7 +99,8 @@ void check_head(const CheckpointInfo& info) {
       "checkpoint again with --calibrate outliers");
 }
 
-// Throws if the tokenizer is not GPT-2's, because a .sotto file does not contain its pattern and its names.
+// Throws if the tokenizer is not GPT-2's, because a .sotto file does not contain the pattern and the names that the
+// other formats need.
 void check_tokenizer(const TokenizerView* tokenizer) {
   if (tokenizer == nullptr) return;
   const bool is_gpt2 = tokenizer->model == TokenizerModel::kByteBpe && tokenizer->split_steps.empty() &&

@@ -38,8 +38,8 @@ void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offs
   }
 }
 
-// Throws if a text is not JSON, repeats a key, or is nested deeply. A callback of json::parse() could check the same.
-// With a callback, however, the library searches the whole parent after each object, in quadratic time.
+// Throws if a text is not JSON, repeats a key, or is nested deeply. A callback of json::parse() could check the same,
+// but with a callback the library searches the whole parent after each object, which takes quadratic time.
 class JsonChecker final : public nlohmann::json_sax<json> {
  public:
   explicit JsonChecker(const std::string& where) : where_(where) {}

@@ -29,11 +29,11 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// Returns whether a file begins like a .sotto file. False if there is no such file.
+// Returns whether `path` is a file that begins like a .sotto file.
 bool is_model_file(const std::filesystem::path& path);
 
-// A file that is written under a temporary name next to `path` until commit(). The destructor removes an uncommitted
-// file.
+// A file that has a temporary name next to `path` until commit(), so that an interrupted program leaves no file that
+// looks complete. The destructor removes an uncommitted file.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

@@ -1,4 +1,4 @@
-// Builds the FlatBuffer of a .sotto file (runtime/model/model.fbs) from plain structs.
+// Builds the FlatBuffer of a .sotto file (runtime/model/model.fbs) from plain structs, which mirror its tables.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,8 @@ struct ModelRanges {
   std::vector<const LinearRanges*> linears() const;
 };
 
-// Returns the finished buffer. Its size depends on the ranges that exist, not on their values. `tokenizer` may be null.
+// Returns the finished buffer. Its size depends on the ranges that exist, not on their values, so that the writer can
+// reserve it before they are known. `tokenizer` may be null.
 std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerData* tokenizer,
                                     const ModelRanges& ranges);
 

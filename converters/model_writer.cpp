@@ -39,8 +39,8 @@ LinearRanges empty_linear(uint32_t inputs, uint32_t outputs, bool has_bias, Weig
   return ranges;
 }
 
-// Returns the ranges of the file with offsets and sizes that are not yet known. The size of the metadata depends only
-// on the ranges that exist, so it can be reserved before the tensors are written.
+// Returns the ranges of the file with offsets and sizes of 0, because they are not known yet. They suffice to determine
+// the size of the metadata (build_metadata).
 ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options) {
   const ModelShape& shape = info.shape;
   const uint32_t embedding = shape.embedding_size;
@@ -75,8 +75,8 @@ struct AlignedDelete {
 };
 
 // Writes the parts of a file in order. Data that the runtime keeps using with packed weights (norms, scales of
-// embeddings, packed weights) is contiguous at the end of the file. Of the data before it, the runtime then reads
-// scales and biases only once, to verify them, and can release their pages.
+// embeddings, packed weights) is contiguous at the end of the file. The runtime can then release the pages of the data
+// before it, of which it reads scales and biases only once, to verify them.
 class ModelWriter {
  public:
   ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options)

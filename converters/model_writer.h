@@ -1,5 +1,5 @@
-// Writes a checkpoint as a .sotto file (runtime/model/model.fbs, file_header.h). Quantizes and writes one tensor at a
-// time.
+// Writes a checkpoint as a .sotto file (runtime/model/model.fbs, file_header.h). One tensor at a time is quantized and
+// written, so that the model is never in memory as a whole.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct WriteOptions {
   // section.
   const Packer* packer = nullptr;
   // Size of a huge page. If the packed section and the data that is read with it fill at least kMinPages huge pages,
-  // they begin on a page boundary. Systems can then map them with huge pages.
+  // they begin on a page boundary, so that systems can map them with huge pages.
   uint64_t page_size = uint64_t{2} << 20;
   static constexpr uint64_t kMinPages = 32;
   bool is_dry_run = false;  // writes no file and computes only what the report contains

@@ -14,8 +14,8 @@
 
 namespace sotto {
 
-// Returns the format that turns messages into the same prompt as the Jinja template `chat_template`. Finds it by
-// rendering conversations, and checks it against other conversations. If there is none, returns an empty string and
+// Returns the format that turns messages into the same prompt as the Jinja template `chat_template`. It is found by
+// rendering conversations, and then checked against other conversations. If there is none, returns an empty string and
 // adds the reason to `notes`, the remarks for the user. The members of `special_tokens` are variables of the template,
 // such as "eos_token".
 std::string find_chat_format(std::string_view chat_template, const nlohmann::json& special_tokens,

@@ -457,7 +457,7 @@ bool passes_test(int line, const Value& value, const std::string& name) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Parser. It translates each construct to a function that evaluates it.
+// Parser, which translates each construct to a function that evaluates it
 
 class Parser {
  public:

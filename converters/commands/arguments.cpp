@@ -261,7 +261,7 @@ void validate(const cli::Command& command, Arguments& arguments) {
     cli::reject("--keep", "is " + cli::number_text(arguments.kept_percent) + "; it must be from 0 to 100");
   }
   resolve_shape(command, arguments);
-  if (!arguments.synthetic.empty()) arguments.calibration = "none";  // random weights have nothing to calibrate
+  if (!arguments.synthetic.empty()) arguments.calibration = "none";  // random weights have no outliers to calibrate
 }
 
 }  // namespace

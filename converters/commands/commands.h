@@ -21,7 +21,8 @@ inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 void convert(const Arguments& arguments);
 // Writes a file of another format (--export).
 void export_model(const Arguments& arguments);
-// Compares the file with the checkpoint, prints the result, and returns whether the file was made from these weights.
+// Compares the file with the checkpoint and prints the result (--verify). Returns whether the file was made from these
+// weights.
 bool verify_model(const Arguments& arguments);
 // Compares quantized models with float32 on a text (--evaluate, --compare).
 void measure(const Arguments& arguments);
@@ -37,7 +38,7 @@ std::unique_ptr<Checkpoint> open_input(const Arguments& arguments);
 std::optional<TokenizerData> read_tokenizer(const Arguments& arguments, const CheckpointInfo& info,
                                             std::vector<std::string>& notes);
 
-// `calibration` is a value of --calibrate.
+// These return the effort and the tokens that a value of --calibrate stands for.
 CalibrationEffort effort_of(const std::string& calibration);
 std::vector<TokenWindow> calibration_windows(const std::string& calibration, const Checkpoint& checkpoint,
                                              const WriteOptions& options);

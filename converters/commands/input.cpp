@@ -1,5 +1,5 @@
-// Functions of several commands: the checkpoint and its tokenizer, text for calibration, checks of the output,
-// printing.
+// Functions that several commands share: they open the checkpoint and its tokenizer, make text for calibration, check
+// the output and print.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Progress of long work, which signals may interrupt.
+// Shows the progress of long work, and lets signals interrupt it.
 #pragma once
 
 namespace sotto {
@@ -14,7 +14,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows which part of the work is done. Throws if a signal has arrived.
+  // Shows the fraction of the work that is done. Throws if a signal has arrived.
   void show(double fraction) const;
 
  private:

@@ -12,8 +12,8 @@
 namespace sotto {
 namespace {
 
-// Damping of the error feedback (error_feedback.h). The damping is larger for tied heads: their weights are also the
-// embeddings, and compensation only adds errors to embeddings.
+// Damping of the error feedback (error_feedback.h). It is larger for tied heads, because their weights are also the
+// embeddings, to which compensation only adds errors.
 constexpr float kDamping = 0.01f;
 constexpr float kTiedDamping = 0.1f;
 
@@ -70,7 +70,8 @@ std::vector<float> importance_of_qkv(const std::vector<float>& qkv, const ModelS
   return importance;
 }
 
-// Returns at most kRows rows at equal distances. They suffice for optimize_channels(), which would be slow on all rows.
+// Returns at most kRows rows at equal distances, which suffice for optimize_channels(), because it would be slow on all
+// rows.
 std::vector<float> some_rows(const std::vector<float>& x, size_t width) {
   constexpr size_t kRows = 1024;
   const size_t rows = x.size() / width;

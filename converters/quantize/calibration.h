@@ -1,7 +1,8 @@
-// Calibration: runs the float32 model over windows of tokens, layer by layer, and prepares each layer for quantization.
-// Outliers of a layer's inputs are folded into its weights (migration.h). With CalibrationEffort::kFull, rounding
-// errors are also compensated, with the second moments of the inputs (error_feedback.h). Only one layer and the hidden
-// states of the windows are in memory at a time.
+// Calibration: runs the float32 model over windows of tokens and prepares each layer for quantization by what its
+// inputs turn out to be. Outliers of the inputs are folded into the weights (migration.h), and with
+// CalibrationEffort::kFull the second moments of the inputs also serve to compensate rounding errors
+// (error_feedback.h). The model runs layer by layer, so that only one layer and the hidden states of the windows are in
+// memory at a time.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct CalibratedHead {
   std::optional<ErrorFeedback> feedback;
 };
 
-// Returns a short window of random tokens for CalibrationEffort::kOutliers. This effort needs no text, because outlier
+// Returns a short window of random tokens for CalibrationEffort::kOutliers, which needs no text, because outlier
 // channels are large for nearly all tokens. The window begins with the end-of-text token if the model has one.
 TokenWindow random_tokens(const CheckpointInfo& info);
 

@@ -1,5 +1,5 @@
-// Chooses the tokens for calibration: text of the user, or text that the model itself generates. Generated text needs
-// no data and resembles the training data (Liu et al. 2023, "LLM-QAT: Data-Free Quantization Aware Training").
+// Chooses the tokens for calibration: text of the user, or text that the model itself generates, which resembles its
+// training data although none is needed (Liu et al. 2023, "LLM-QAT: Data-Free Quantization Aware Training").
 #pragma once
 
 #include <string_view>

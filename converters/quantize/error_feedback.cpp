@@ -76,8 +76,8 @@ ErrorFeedback::ErrorFeedback(std::vector<float> x, size_t inputs, float damping,
     trace += covariance[i * inputs + i];
   }
   const auto added = static_cast<float>(std::max(damping * trace / static_cast<double>(inputs), 1e-30));
-  // Rows are stored from the last input to the first. In this order the factorization H = (I + A) D (I + A)^T is a
-  // Cholesky factorization, which starts at the top left.
+  // Rows are stored from the last input to the first, because in this order the factorization H = (I + A) D (I + A)^T
+  // is a Cholesky factorization, which starts at the top left.
   for (size_t i = 0; i < inputs; ++i) {
     const uint32_t row = order_[inputs - 1 - i];
     for (size_t j = 0; j <= i; ++j) {

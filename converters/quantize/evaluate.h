@@ -54,9 +54,9 @@ struct Evaluation {
 };
 
 // Evaluates the models on `text`, which is tokenized with the tokenizer of the first file and cut into windows of the
-// model's whole context. An incomplete last window is dropped unless it is the only one. Each window starts at position
-// 0, and every token except its first is predicted. Throws std::runtime_error, or sotto::Error (sotto.hpp) for errors
-// of the runtime.
+// model's whole context; an incomplete last window is dropped unless it is the only one. Each window starts at position
+// 0, and every token of it except the first is predicted. Throws std::runtime_error, or sotto::Error (sotto.hpp) for
+// errors of the runtime.
 Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quantized, std::string_view text,
                     const EvaluationOptions& options);
 

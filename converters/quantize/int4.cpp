@@ -177,7 +177,7 @@ QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uin
     fits = true;
     for (size_t output = 0; output < outputs; ++output) {
       if (sum_fits(result, output)) continue;
-      max_scales[output] /= 2;  // needed only in very wide layers with nearly equal weights
+      max_scales[output] /= 2;  // necessary only in very wide layers with nearly equal weights
       fits = false;
     }
   }

@@ -23,11 +23,11 @@ struct QuantizedInt4 {
 };
 
 // Quantizes w to q * block_scale * scale. The scale of a row makes its largest weight 8 * 127 * scale: the quantized
-// weight 8 with the block scale 127, or -127 for a negative weight. Each block starts from the block scale that its
-// largest weight suggests, tries several scales around it, refines them by least squares, and uses the one with the
-// least squared error. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite. With
-// `feedback`, rounding compensates errors (error_feedback.h), and block scales minimize the error of the outputs. The
-// number of threads does not change the result.
+// weight 8 with the block scale 127, or -127 for a negative weight. Each block tries several block scales around the
+// one that its largest weight suggests, refines the best of them by least squares, and uses the one with the least
+// squared error. The int32 sums of a layer stay below 2^31. With `feedback`, rounding compensates errors
+// (error_feedback.h), and block scales minimize the error of the outputs instead. `weights` is (outputs, inputs) and
+// finite. The number of threads does not change the result.
 QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
                             const ErrorFeedback* feedback = nullptr, unsigned thread_count = 1);
 

@@ -1,5 +1,5 @@
-// Opens converted files with the C++ binding. Do not include it together with headers of the runtime, which declare the
-// same names.
+// Opens converted files with the C++ binding. Do not include this header together with those of the runtime, because
+// they declare the same names.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Simulates quantization with any number of bits, for comparison. The formats of model files are int8.h and int4.h.
+// Simulates quantization with any number of bits, to compare it with the formats of model files (int8.h and int4.h).
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,8 @@ inline constexpr uint32_t kSimulatedBlock = 32;
 double importance_threshold(std::span<const float> weights, double share);
 
 // Returns the error of rounding each weight to the nearest of 2^bits - 1 values, which are symmetric about zero and
-// multiples of a scale per block. The scale is the largest magnitude divided by 2^(bits - 1) - 1. Weights with a
-// magnitude of `kept_from` or more stay as they are and do not count for the scales. `weights` is (outputs, inputs) and
-// finite.
+// multiples of a scale per block: the largest magnitude divided by 2^(bits - 1) - 1. Weights with a magnitude of
+// `kept_from` or more stay as they are and do not count for the scales. `weights` is (outputs, inputs) and finite.
 SimulatedError simulate_quantization(std::span<const float> weights, uint32_t inputs, uint32_t bits, double kept_from,
                                      unsigned thread_count);
 

@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kHeadSize = 64;  // both model sizes use 64; the file does not record it
+constexpr uint32_t kHeadSize = 64;  // of both models; the file does not record it
 
 // Returns the names of the tensors: those of transformers for the layers, and Chatterbox's own for speech tokens.
 TensorMapping chatterbox_mapping() {

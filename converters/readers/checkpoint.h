@@ -81,7 +81,7 @@ struct CheckpointInfo {
   std::vector<int32_t> other_end_of_text_tokens;  // tokens that also end a text
   std::string license;
   std::string chat_template;  // in Jinja
-  std::string chat_format;    // the same as sotto_chat_format_text() describes; empty if there is none
+  std::string chat_format;    // in the notation of sotto_chat_format_text(); empty if there is none
   RecommendedSampling sampling;
   // Of a reward model: the last rows of the vocabulary, whose logits are rewards. Its head is tied.
   uint32_t reward_count = 0;
@@ -162,7 +162,7 @@ inline constexpr const CheckpointFormat* kCheckpointFormats[] = {
 std::string checkpoint_formats(std::string_view separator);
 
 // Opens the checkpoint at `path`, a directory or a file, with the reader that recognizes it. If none does, throws
-// std::runtime_error, with advice on converting the file if it is known.
+// std::runtime_error, whose message advises how to convert the file if its format is known.
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options = {});
 
 // Returns the directory of a checkpoint. `path` is the directory or a file in it.

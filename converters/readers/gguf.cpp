@@ -28,7 +28,7 @@ uint32_t row_count(const Tensors& tensors, const std::string& name) {
   return static_cast<uint32_t>(entry.shape[0]);
 }
 
-// Rejects models with the architecture "gpt2" that are not GPT-2, by their additional tensors.
+// Rejects models that call their architecture "gpt2" but have additional tensors, because a GPT-2 has none.
 void reject_unknown_tensors(const Tensors& tensors) {
   constexpr std::string_view kKnown[] = {kTokenEmbedding, kPositions, "output_norm.weight", "output_norm.bias",
                                          "output.weight"};
@@ -39,8 +39,8 @@ void reject_unknown_tensors(const Tensors& tensors) {
   }
 }
 
-// Adds a remark if the name suggests a model trained with scale_attn_by_inverse_layer_idx. GGUF does not record this
-// setting.
+// Adds a remark if the name suggests a model trained with scale_attn_by_inverse_layer_idx, because GGUF does not record
+// this setting.
 void note_lost_scale(const std::string& name, std::vector<std::string>& notes) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });

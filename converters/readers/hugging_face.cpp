@@ -63,8 +63,8 @@ Description describe_gpt2(const Config& config, const Tensors& tensors) {
   return model;
 }
 
-// Returns the names that OPT and BioGPT share. Both were trained with fairseq, whose first two position embeddings are
-// unused.
+// Returns the names that OPT and BioGPT share, because both were trained with fairseq, which leaves the first two
+// position embeddings unused.
 TensorMapping fairseq_mapping(const std::string& prefix) {
   TensorMapping mapping;
   mapping.token_embedding = prefix + "embed_tokens.weight";

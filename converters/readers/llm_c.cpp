@@ -1,4 +1,4 @@
-// Reads checkpoints of llm.c: gpt2_124M.bin and the like.
+// Reads checkpoints of llm.c, such as gpt2_124M.bin.
 #include <algorithm>
 #include <memory>
 #include <stdexcept>

@@ -13,7 +13,7 @@
 namespace sotto {
 namespace {
 
-// Settings that change what an adapter computes. Such an adapter cannot be merged.
+// Settings that change what an adapter computes, so that it cannot be merged.
 constexpr const char* kOtherSettings[] = {
     "use_dora",
     "use_qalora",
@@ -49,8 +49,8 @@ void check_config(const Config& config) {
 }
 
 // Returns the alpha of a module: that of the first matching pattern, or else the default. PEFT's patterns are regular
-// expressions for the end of a module's name. A pattern is supported if it contains no special character except the
-// dot.
+// expressions for the end of a module's name, of which only those without special characters except the dot are
+// supported.
 double alpha_of(const Config& config, const std::string& module) {
   const double otherwise = config.number("lora_alpha", 8);
   const nlohmann::json* patterns = config.find("alpha_pattern");
@@ -65,7 +65,7 @@ double alpha_of(const Config& config, const std::string& module) {
   return otherwise;
 }
 
-// A low-rank matrix: the product of (rows, rank) and (rank, columns). Single elements are computed on demand.
+// A low-rank matrix: the product of (rows, rank) and (rank, columns), whose elements are computed on demand.
 struct LowRank {
   uint64_t columns = 0;
   uint64_t rank = 0;

@@ -1,5 +1,5 @@
-// Reads a .sotto file as a checkpoint, for export and verification. The weights are the dequantized values that the
-// runtime computes with.
+// Reads a .sotto file as a checkpoint, for export and verification. The weights are the dequantized ones, with which
+// the runtime computes.
 #pragma once
 
 #include <cstdint>

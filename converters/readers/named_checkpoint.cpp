@@ -164,7 +164,8 @@ void NamedCheckpoint::check_tensors() {
   if (!mapping_.score.empty()) check_tensor(mapping_.score, {info_.reward_count, embedding});
 }
 
-// Determines the kind of the head from its tensors. Some fine-tuned models have a bias in the head, unlike GPT-2.
+// Determines the kind of the head from its tensors, because some fine-tuned models have a bias in the head, unlike
+// GPT-2.
 HeadKind NamedCheckpoint::find_head_kind() {
   const std::string weights = mapping_.head + ".weight";
   const std::string bias = mapping_.head + ".bias";
@@ -216,8 +217,8 @@ void NamedCheckpoint::reject_other_models() const {
   }
 }
 
-// Rejects unknown tensors in layers: without them, the model would compute something else. Other unknown tensors only
-// become remarks.
+// Rejects unknown tensors in layers, because without them the model would compute something else. Other unknown tensors
+// only become remarks.
 void NamedCheckpoint::note_unknown_tensors() {
   std::sort(known_.begin(), known_.end());
   const std::string layers = mapping_.attention_norm.substr(0, mapping_.attention_norm.find("{}"));

@@ -1,5 +1,5 @@
-// A reader for formats that store GPT-2 as named tensors. A format describes the names and the layout of the tensors;
-// the reader validates and reads them, and folds factors that the runtime does not have into the weights.
+// A reader for formats that store GPT-2 as named tensors. A format only describes their names and layout, and the
+// reader validates and reads them. It also folds factors that the runtime does not have into the weights.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ enum class QkvOrder : uint8_t {
   kInterleaved,  // (heads, head size, 3)
 };
 
-// Names and layout of the tensors. "{}" stands for the number of a layer. A part NAME has the tensors NAME.weight and
-// NAME.bias.
+// Names and layout of the tensors. In a name, "{}" stands for the number of a layer. A part NAME consists of the
+// tensors NAME.weight and NAME.bias.
 struct TensorMapping {
   std::string token_embedding;  // the name of a tensor
   std::string positions;        // the name of a tensor
@@ -59,7 +59,7 @@ TensorMapping gguf_mapping();
 ModelShape find_shape(const Tensors& tensors, const TensorMapping& mapping);
 
 // Sets the vocabulary size from the number of rows of the token embedding, for formats that do not record the padding.
-// 50304 rows, a multiple of 128, are taken for GPT-2's 50257 tokens; a note then tells the user.
+// 50304 rows are taken for GPT-2's 50257 tokens padded to a multiple of 128, which a note tells the user.
 void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes);
 
 // Replaces "{}" in the name of a part by the number of a layer.

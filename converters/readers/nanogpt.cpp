@@ -1,5 +1,5 @@
-// Reads checkpoints of nanoGPT (ckpt.pt) and minGPT (model.pt with config.json). They share GPT-2's names, but store
-// linear weights as (outputs, inputs).
+// Reads checkpoints of nanoGPT (ckpt.pt) and minGPT (model.pt with config.json). Their tensors have the names of GPT-2
+// in transformers, but linear weights are stored as (outputs, inputs).
 #include <stdexcept>
 #include <utility>
 

@@ -17,8 +17,8 @@ std::optional<ModelShape> find_published_shape(std::string_view name);
 // Returns the names that find_published_shape() knows.
 std::vector<std::string> published_shape_names();
 
-// Linear weights and embeddings are drawn from normal(0, 0.02), biases are 0, and norms are the identity. The same seed
-// gives the same weights.
+// A model whose linear weights and embeddings are drawn from normal(0, 0.02), with biases of 0 and norms that are the
+// identity. The same seed gives the same weights.
 class SyntheticCheckpoint final : public Checkpoint {
  public:
   SyntheticCheckpoint(const std::string& name, const ModelShape& shape, uint64_t seed);

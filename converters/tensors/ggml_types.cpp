@@ -109,7 +109,7 @@ void dequantize_q5_k(const uint8_t* block, float* values) {
 }
 
 // Q6_K: sixteen groups of 16 elements. 128 bytes hold the low four bits and 64 bytes the high two bits, in runs of 32
-// elements. The 8-bit scales of the groups follow, and a half, the scale of these scales.
+// elements, followed by the 8-bit scales of the groups and a half, the scale of these scales.
 void dequantize_q6_k(const uint8_t* block, float* values) {
   const uint8_t* const low = block;
   const uint8_t* const high = block + 128;

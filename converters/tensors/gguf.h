@@ -19,8 +19,8 @@ class GgufFile final : public TensorFile {
  public:
   explicit GgufFile(const std::filesystem::path& path);
 
-  // Returns the key-value pairs as a JSON object. Arrays of numbers of other sizes than 4 bytes are null, because no
-  // key of interest has one.
+  // Returns the key-value pairs as a JSON object. Arrays of numbers that do not have 4 bytes are null, because no key
+  // of interest has one.
   const nlohmann::json& values() const { return values_; }
 
  private:

@@ -1,5 +1,5 @@
-// Safetensors files. The header is validated before any tensor is read. Errors are std::runtime_error and name the
-// file, the tensor and the byte offset.
+// Reads safetensors files, whose header is validated before any tensor is read. Errors are std::runtime_error and name
+// the file, the tensor and the byte offset.
 #pragma once
 
 #include <filesystem>

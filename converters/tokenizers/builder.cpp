@@ -59,8 +59,8 @@ class Builder {
 };
 
 // Returns whether BPE encodes the bytes of `token` as that token, and stores the rank of the last merge. Other tokens
-// and merges never occur in the encoding of a text: a piece of text is encoded as if it stood alone unless a merge
-// crosses its ends.
+// and merges never occur in the encoding of a text, because a piece of text is encoded as if it stood alone unless a
+// merge crosses its ends.
 bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   std::vector<uint32_t> tokens;
   const std::string& bytes = description_.tokens[token].bytes;
@@ -92,7 +92,7 @@ bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   return tokens.size() == 1 && tokens[0] == token;
 }
 
-// Finds the tokens of single bytes or characters: BPE starts with them.
+// Finds the tokens of single bytes or characters, with which BPE starts.
 void Builder::find_units() {
   if (description_.model == TokenizerModel::kByteBpe) {
     for (size_t byte = 0; byte < 256; ++byte) {

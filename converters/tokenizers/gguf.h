@@ -9,8 +9,8 @@
 
 namespace sotto {
 
-// Returns nullopt if the file has no tokenizer. Throws std::runtime_error and names the key if the tokenizer is damaged
-// or is not the byte-level BPE of GPT-2.
+// Returns nullopt if the file has no tokenizer. Throws std::runtime_error, which names the key, if the tokenizer is
+// damaged or is not the byte-level BPE of GPT-2.
 std::optional<TokenizerData> read_gguf_tokenizer(const std::filesystem::path& path, uint32_t vocabulary_size);
 
 }  // namespace sotto

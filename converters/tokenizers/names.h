@@ -1,5 +1,5 @@
-// Collects the vocabulary of a tokenizer file. Files give tokens printable names: by default, each byte of a token is
-// one character of GPT-2's byte alphabet.
+// Collects the vocabulary of a tokenizer file and translates the names of its tokens to bytes. Files give tokens
+// printable names: by default, each byte of a token is one character of GPT-2's byte alphabet.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class TokenizerNames {
   void add_token(const std::string& name, int64_t id);
   // Adds the next merge in rank order. The parts and the result must be in the vocabulary.
   void add_merge(const std::string& left, const std::string& right);
-  // Adds a token whose text is matched before BPE. Without `id`, the text must be the name of an existing token. The
+  // Adds a token whose text is matched before BPE. Without `id`, the text must be the name of an existing token. A
   // token of a single byte does not become special, because grammars need every byte.
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 

@@ -188,7 +188,7 @@ class Reader {
 
   NormalizerData& tables() { return result_.tables; }
 
-  // Returns the table of the next step. It is applied before or after the other normalizations.
+  // Returns the table of the next step, which is applied before or after the other normalizations.
   CharacterSteps& next_table() {
     const bool is_last = form_ == Form::kComposed || !tables().rule_trie.empty() || tables().space_rules != 0;
     return is_last || !last_.is_empty() ? last_ : first_;
@@ -253,8 +253,8 @@ class Reader {
               {' '});
   }
 
-  // Adds a Unicode normal form. Hangul syllables are decomposed only in forms without composition: composition would
-  // restore them.
+  // Adds a Unicode normal form. Hangul syllables are decomposed only in forms without composition, because composition
+  // would restore them.
   void add_form(const std::string& type) {
     if (form_ != Form::kNone || &next_table() == &last_) reject("normalizer " + type + " after other normalizers");
     form_ = type.ends_with('C') ? Form::kComposed : Form::kDecomposed;

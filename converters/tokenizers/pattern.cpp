@@ -535,8 +535,8 @@ class Determinizer {
     return match | state_of(next);
   }
 
-  // Checks that every possessive repetition is equivalent to a greedy one, because it is compiled as such: nothing that
-  // can follow it may begin with one of its characters.
+  // Checks that every possessive repetition is equivalent to a greedy one, as which it is compiled. It is if nothing
+  // that can follow it begins with one of its characters, because then no match gives any of them back.
   void check_possessives() {
     for (const Program::Possessive& possessive : program_.possessives) {
       std::vector<uint32_t> pending;
@@ -564,7 +564,7 @@ class Determinizer {
     }
   }
 
-  // Checks that the search takes linear time: it must not read far beyond a match, except in a few states. For these
+  // Checks that the search takes linear time: it must not read far beyond a match, except in a few states, for which
   // the runtime records failures (FailedSearches).
   void check_look_ahead() const {
     const uint32_t width = class_count() + 1;

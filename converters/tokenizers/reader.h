@@ -10,11 +10,11 @@
 
 namespace sotto {
 
-// Reads the tokenizer of a directory. Returns nullopt if there is none. Throws std::runtime_error and names the file if
-// the tokenizer is damaged or the runtime cannot reproduce it.
+// Returns the tokenizer of a directory, or nullopt if there is none. Throws std::runtime_error, which names the file,
+// if the tokenizer is damaged or the runtime cannot reproduce it.
 std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
 
-// Reads the tokenizer of a checkpoint: from the GGUF file if that contains one, or else from the directory.
+// Returns the tokenizer of a checkpoint: that of the GGUF file if it contains one, or else that of the directory.
 std::optional<TokenizerData> read_checkpoint_tokenizer(const std::filesystem::path& checkpoint,
                                                        uint32_t vocabulary_size);
 

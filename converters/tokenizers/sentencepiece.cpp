@@ -82,7 +82,7 @@ ModelProto read_model(std::string_view bytes, const std::string& path) {
   return model;
 }
 
-// Adds the merges of a BPE model. SentencePiece does not store them: it joins the two adjacent pieces whose
+// Adds the merges of a BPE model. SentencePiece does not store them, but joins the two adjacent pieces whose
 // concatenation is the piece with the best score. Each way to split a piece into two pieces is therefore a merge.
 void add_merges(const ModelProto& model, TokenizerNames* names) {
   std::vector<const Piece*> order;

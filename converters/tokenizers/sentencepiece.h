@@ -8,8 +8,8 @@
 
 namespace sotto {
 
-// Returns the tokenizer. Throws std::runtime_error and names the file if it is damaged or has a setting that the
-// runtime cannot reproduce.
+// Throws std::runtime_error, which names the file, if the file is damaged or has a setting that the runtime cannot
+// reproduce.
 TokenizerData read_sentencepiece(const std::filesystem::path& path, uint32_t vocabulary_size);
 
 }  // namespace sotto
