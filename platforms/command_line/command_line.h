@@ -31,8 +31,8 @@ class Command;
 // An option ("-n,--max-tokens"), or an argument without a name ("TEXT").
 class Option {
  public:
-  // Receives each value after parsing ("true" or "false" for a flag). Options are processed in the order of their
-  // addition.
+  // Receives each value after parsing ("true" or "false" for a flag). Options are processed in the order in which they
+  // were added.
   using Set = std::function<void(const std::string& value)>;
   // Returns the reason why a value is invalid, or an empty string.
   using Check = std::function<std::string(const std::string& value)>;
@@ -50,7 +50,7 @@ class Option {
   Option& implicit_value(std::string value) { return set(implicit_value_, std::move(value)); }
   Option& required() { return set(is_required_, true); }
   Option& check(Check check) { return set(check_, std::move(check)); }
-  // Sets what shells complete: these values, and files whose names end with `suffix`. Other values are valid too.
+  // Sets what shells complete: these values, and files whose names end with `suffix`. Other values remain valid.
   Option& completes(std::vector<std::string> values, std::string suffix = "");
   // Accepts only these values, which shells complete.
   Option& choices(std::vector<std::string> values);
@@ -118,7 +118,7 @@ class Option {
   std::string place_;  // of a default, or empty
 };
 
-// A command with its options. Commands form a tree. Its root is the program, and a command line names one leaf.
+// A command with its options. Commands form a tree, whose root is the program, and a command line names one leaf.
 class Command {
  public:
   Command(std::string path, std::string description, const Command* parent = nullptr);
@@ -199,8 +199,8 @@ std::string first_given(const Command& command, const std::vector<std::string>& 
 // Throws a UsageError that names the option.
 [[noreturn]] void reject(const std::string& option, const std::string& why);
 
-// Throws a UsageError if `option` was given together with one of `others`. Use it if the conflict depends on the value
-// of a third option; otherwise use Option::excludes().
+// Throws a UsageError if `option` was given together with one of `others`. Use it only if the conflict depends on the
+// value of a third option, because otherwise Option::excludes() suffices.
 void reject_with(const Command& command, const std::string& option, const std::vector<std::string>& others,
                  const std::string& why = "");
 

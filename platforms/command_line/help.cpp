@@ -135,8 +135,8 @@ std::string bash_completions(const std::string& pattern, const Option& option) {
          "\" suffix=" + option.completed_suffix() + " ;;\n";
 }
 
-// Returns the cases of the bash script that select the completions of the word after $previous. They are the
-// completions of the option $previous, or else of the argument.
+// Returns the cases of the bash script that select the completions of the word after $previous: those of the option
+// $previous, or else those of the argument.
 std::string bash_value_cases(const Command& command) {
   std::string cases;
   std::string others;  // options whose values are not completed

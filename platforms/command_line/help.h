@@ -1,5 +1,5 @@
-// Writes help texts, errors that suggest a similar name, shell completion, and the manual page. All of these come from
-// the declared commands and options.
+// Writes the documentation that follows from the declared commands and options: help texts, errors that suggest a
+// similar name, shell completion, and the manual page.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ std::string version_text();
 // Adds --version, which prints `text`.
 void add_version(Command& program, const std::string& text);
 
-// Adds --version, --man and --completion. --man prints the manual page, and --completion a completion script. The
-// program sotto has commands for these two.
+// Adds --version, --man, which prints the manual page, and --completion, which prints a completion script. The program
+// sotto has commands instead of the last two.
 void add_documentation(Command& program);
 
 // Returns the help of a command, which lists each option under its one or two main names.
@@ -37,7 +37,7 @@ std::string main_names(const Option& option);
 // Returns a line for the footer of `command` with the spellings that the list of options omits.
 std::string other_spellings(const Command& command);
 
-// These return an error message for a name that `command` does not have. The message suggests the most similar name.
+// These return an error message for a name that `command` does not have, which suggests the most similar name.
 std::string unknown_option(const Command& command, const std::string& name);
 std::string unknown_command(const Command& command, const std::string& name);
 

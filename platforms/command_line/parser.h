@@ -33,7 +33,7 @@ class Parser {
   Parser(Command& program, int argc, char** argv);
 
   // Throws a UsageError. Options that are not on the command line get their defaults from `read_defaults`, which may be
-  // null. A default is not used if an option of the command line excludes it, or if a required option is missing.
+  // null, unless an option of the command line excludes the default, or an option that it needs is missing.
   void run(const ReadDefaults& read_defaults = nullptr);
 
   const Command& command() const { return *command_; }   // the command that was named last

@@ -1,4 +1,4 @@
-// The shapes of the published GPT-2 models. sotto and sotto-convert use their names for models without a file.
+// The shapes of the published GPT-2 models, whose names sotto and sotto-convert accept in place of a file.
 #pragma once
 
 #include <cstdint>
