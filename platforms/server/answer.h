@@ -1,4 +1,4 @@
-// The answers of the OpenAI API.
+// The answers of the OpenAI API, as JSON.
 #pragma once
 
 #include <string>

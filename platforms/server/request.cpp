@@ -74,8 +74,8 @@ std::string_view raw_member(std::string_view object, std::string_view name, cons
   throw Failure(where + " has no member " + std::string(name));
 }
 
-// Reads {"type": "json_schema", "json_schema": {"schema": ...}} and the like. The schema stays as written, because the
-// order of its members counts.
+// Reads a response_format such as {"type": "json_schema", "json_schema": {"schema": ...}}. The schema stays as written,
+// because the order of its members counts.
 std::optional<GrammarText> to_grammar(const Json& format, std::string_view raw) {
   if (!format.is_object()) throw Failure("response_format is not an object");
   const Json* type = format.find("type");

@@ -1,5 +1,5 @@
-// The requests of the OpenAI API, with the names and defaults of that API. Other members are parameters of the sampler,
-// as in sotto_sampler_params.
+// The requests of the OpenAI API, with its names and defaults. Members that it does not have are parameters of the
+// sampler, as in sotto_sampler_params.
 #pragma once
 
 #include <cstdint>

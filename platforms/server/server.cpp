@@ -56,8 +56,8 @@ void answer_or_fail(httplib::Response& response, Function&& function) {
 
 std::string event(const Json& json) { return "data: " + json.dump() + "\n\n"; }
 
-// Waits for signals. The first one stops the server, the second one sets `cancels`. The destructor ends the thread, so
-// that it uses neither of them afterwards.
+// Waits for signals, of which the first one stops the server, and the second one sets `cancels`. The destructor ends
+// the thread, so that it uses neither the server nor `cancels` afterwards.
 class SignalThread {
  public:
   SignalThread(const sigset_t& signals, httplib::Server& http, std::atomic<bool>& cancels)
@@ -97,8 +97,7 @@ class Server {
     http_.new_task_queue = [count = options_.connections] { return new httplib::ThreadPool(count); };
     http_.set_payload_max_length(size_t{options_.body_mebibytes} << 20);
     http_.set_tcp_nodelay(true);  // each event is sent at once
-    // Sockets without SO_REUSEPORT. It is the default of the library, and with it two servers could share a port
-    // unnoticed.
+    // The library sets SO_REUSEPORT by default, with which two servers could share a port unnoticed.
     http_.set_socket_options([this](int socket) {
       const int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -161,7 +160,7 @@ class Server {
     return params;
   }
 
-  // Requires the key. Requires JSON, too, which a page of another site cannot send from a browser.
+  // Requires the key, and JSON, because a page of another site cannot send JSON from a browser.
   bool is_acceptable(const httplib::Request& request, httplib::Response& response) const {
     const bool is_open = request.path == "/health" || options_.api_key.empty();
     if (!is_open && !is_equal(request.get_header_value("Authorization"), "Bearer " + options_.api_key)) {
@@ -203,7 +202,7 @@ class Server {
         });
   }
 
-  // Sends the parts as events. Ends the generation if the client leaves.
+  // Sends the parts as events, and ends the generation if the client leaves.
   template <typename Request>
   void stream(const Request& request, bool is_chat, const Answer& answer, httplib::DataSink& sink) {
     const auto send = [&sink](const std::string& text) {

@@ -21,7 +21,7 @@ struct ServerOptions {
   SlotParams slots;
 };
 
-// Answers requests until SIGINT or SIGTERM. After the first signal, requests that have begun are finished. The second
+// Answers requests until SIGINT or SIGTERM. After the first signal, requests that have begun are finished, and a second
 // signal ends their texts. Returns the exit code. Throws a Failure if the address is not available.
 int run_server(const LoadedModel& model, ServerOptions options);
 

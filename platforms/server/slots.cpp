@@ -118,7 +118,8 @@ void Slot::reply(const ChatRequest& request, Usage& usage, const OnChoice& on_pa
     if (choice > 0) chat_.undo_reply();
     set_sampler(request, choice);
     restart(grammar);
-    // An empty reply: only the messages are evaluated. The conversation ends with the request, so it needs no more.
+    // An empty reply evaluates only the messages. The session then generates the text, because the conversation ends
+    // with the request.
     call("messages", [&] { chat_.reply(0); });
     const ChatInfo info = chat_.info();
     if (choice == 0) {

@@ -1,4 +1,4 @@
-// Sessions that answer requests, one request at a time each. All memory of the library is reserved at the start.
+// Sessions that answer requests, each one at a time. Their memory is reserved at the start.
 #pragma once
 
 #include <atomic>
@@ -51,8 +51,8 @@ class Slot {
   // The slots of a batcher generate together.
   Slot(const LoadedModel& model, const SlotParams& params, Batcher& batcher);
 
-  // The functions generate all choices, one after the other. They throw a Failure before the first part if the request
-  // does not fit the model.
+  // These functions generate all choices, one after the other. They throw a Failure before the first part if the
+  // request does not fit the model.
   void complete(const CompletionRequest& request, Usage& usage, const OnChoice& on_part);
   void reply(const ChatRequest& request, Usage& usage, const OnChoice& on_part);
   // Returns the mean of the last hidden states, with length 1.
@@ -79,7 +79,7 @@ class Slots {
  public:
   Slots(const LoadedModel& model, const SlotParams& params, size_t count);
 
-  // Waits for a free slot. It is free again when the pointer is gone.
+  // Waits for a free slot, which becomes free again when the pointer is destroyed.
   using Lease = std::unique_ptr<Slot, std::function<void(Slot*)>>;
   Lease take();
 
