@@ -179,7 +179,7 @@ static void unmap_bytes(const void* bytes, size_t size) {
 }
 
 void sotto_posix_release(void* user_data, const void* bytes, size_t size) {
-  /* Removes the pages from the working set. They stay in memory only as long as nothing else needs it. */
+  /* Removes the pages from the working set, so that they stay in memory only as long as nothing else needs it. */
   (void)user_data;
   SYSTEM_INFO info;
   GetSystemInfo(&info);

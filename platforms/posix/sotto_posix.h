@@ -1,10 +1,9 @@
 /* sotto_posix.h - memory for the runtime on Linux, macOS, other POSIX systems and Windows: model files mapped
- * read-only, and blocks on huge pages. The library is separate, because the core never allocates. Link with
+ * read-only, and blocks on huge pages. It is a library of its own, because the core never allocates. Link with
  * sotto_posix, or copy its two files.
  *
- * The functions return 0 or an errno value. On failure they write the reason and the path to
- * `message`, which is NUL-terminated and truncated to `message_size` bytes. It may be NULL if the
- * size is 0.
+ * The functions return 0 or an errno value. On failure they write the reason and the path to `message`, which is
+ * NUL-terminated, truncated to `message_size` bytes, and may be NULL if the size is 0.
  */
 #ifndef SOTTO_POSIX_H
 #define SOTTO_POSIX_H
@@ -23,8 +22,8 @@ typedef struct sotto_posix_mapping {
   size_t copied_size; /* 0, or the memory that a copy of the bytes takes */
 } sotto_posix_mapping;
 
-/* Maps a regular, non-empty file read-only. The file must not shrink while it is mapped, so
- * replace model files by rename, never in place. The path is UTF-8 on Windows. */
+/* Maps a regular, non-empty file read-only. The file must not shrink while it is mapped, so replace model files by
+ * rename, never in place. The path is UTF-8 on Windows. */
 int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* message, size_t message_size);
 
 /* Maps `size` bytes of an open file from `offset` on, or the rest if the size is 0. Use it for a model inside another
@@ -37,7 +36,7 @@ int sotto_posix_map_descriptor(int file, uint64_t offset, uint64_t size, sotto_p
 void sotto_posix_unmap_file(sotto_posix_mapping* mapping);
 
 /* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`, which must belong to a
- * mapped file. The next access reads them from the file again. `user_data` is ignored. */
+ * mapped file, so that the next access reads them from the file again. `user_data` is ignored. */
 void sotto_posix_release(void* user_data, const void* bytes, size_t size);
 
 /* Memory from the system, zeroed and aligned to at least a page. */
@@ -48,9 +47,9 @@ typedef struct sotto_posix_memory {
   int huge_pages; /* 1: the system accepted the advice to use huge pages */
 } sotto_posix_memory;
 
-/* Allocates a block. A block of at least SOTTO_POSIX_HUGE_PAGE_SIZE is aligned to that size, and
- * the system is advised to use huge pages for it. Decoding reads every weight for every token, and
- * huge pages make that 1.2 to 2 times faster. */
+/* Allocates a block. A block of at least SOTTO_POSIX_HUGE_PAGE_SIZE is aligned to that size, and the system is advised
+ * to use huge pages for it, because decoding reads every weight for every token, which huge pages make 1.2 to 2 times
+ * faster. */
 int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message, size_t message_size);
 
 /* Frees a block. Does nothing if the struct is all zeros. */

@@ -1,4 +1,4 @@
-// A sampler for llama.cpp that keeps only the tokens that a grammar of Sotto allows next. The sampler replaces
+// A sampler for llama.cpp that keeps only the tokens that a grammar of Sotto allows next, in place of
 // llama_sampler_init_grammar:
 //
 //   sotto::GrammarParams params(SOTTO_GRAMMAR_JSON_SCHEMA);

@@ -1,6 +1,6 @@
 // sotto.hpp - Sotto in C++17: handles that own their memory, errors, ranges, and callbacks of any kind. The binding is
-// header-only and wraps the C interface sotto.h. The comments of sotto.h specify every parameter and function. Link
-// with libsotto.
+// header-only and wraps the C interface sotto.h, whose comments specify every parameter and function. Link with
+// libsotto.
 //
 //   auto model = sotto::Model::open("demo.sotto");
 //   auto session = sotto::Session::create(model);

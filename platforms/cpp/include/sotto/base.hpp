@@ -213,7 +213,7 @@ class Guard {
 
 }  // namespace detail
 
-// A view of an array, like std::span. A view converts from vectors, arrays, strings, spans and braced lists. They must
+// A view of an array, like std::span. It converts from vectors, arrays, strings, spans and braced lists, which must
 // outlive it.
 template <class T>
 class View {
@@ -262,9 +262,9 @@ struct Release {
 
 }  // namespace detail
 
-// A block of memory that is aligned to SOTTO_MEMORY_ALIGNMENT, empty if there was not enough memory. Large blocks use
-// huge pages if the system supports them, because decoding reads all weights for every token. The code repeats a part
-// of sotto_posix, because the binding is header-only.
+// A block of memory that is aligned to SOTTO_MEMORY_ALIGNMENT, or empty if there was not enough memory. Large blocks
+// use huge pages if the system supports them, because decoding reads all weights for every token and is faster with
+// fewer address translations. The code repeats a part of sotto_posix, because the binding is header-only.
 class Memory {
  public:
   Memory() = default;

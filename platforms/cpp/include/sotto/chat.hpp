@@ -14,8 +14,7 @@ struct ChatParams : sotto_chat_params {
   ChatParams() { sotto_chat_params_init(this, sizeof(sotto_chat_params)); }
 };
 
-// A conversation: messages with roles and replies. It owns its session. The session's sampler and grammar apply to
-// replies.
+// A conversation: messages with roles and replies. It owns its session, whose sampler and grammar apply to replies.
 class Chat {
  public:
   // Begins a conversation with a predefined format or a format of the caller.
@@ -33,7 +32,8 @@ class Chat {
     return chat;
   }
 
-  // The session of the conversation. Its stops are set by set_stops() of the conversation.
+  // Returns the session of the conversation. Its stops are set by set_stops() of the conversation, which adds the
+  // string that ends a reply.
   Session& session() { return session_; }
   const Session& session() const { return session_; }
 

@@ -136,7 +136,8 @@ class Grammar {
                                                         &grammar, &kept, report.out());
       if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
       SOTTO_HPP_TRY_(status);
-      // Reloads the grammar from its image, because a compiled grammar occupies the working memory of the compiler.
+      // Reloads the grammar from its image, because a compiled grammar occupies the whole working memory of the
+      // compiler.
       Memory image;
       SOTTO_HPP_TRY_PLAIN_(save(grammar, image));
       return load(std::move(image), size);

@@ -74,7 +74,7 @@ class Model {
   }
 
   // Opens a model in place, for example from a mapped file or from constant data of the program. `file` must outlive
-  // the model and the objects that use it. These objects keep `owner`, if given, alive. Bytes that are not aligned to
+  // the model and the objects that use it, which keep `owner`, if given, alive. Bytes that are not aligned to
   // SOTTO_MEMORY_ALIGNMENT are copied.
   static Result<Model> from_bytes(Bytes file, const ModelParams& params = {},
                                   std::shared_ptr<const void> owner = nullptr) {

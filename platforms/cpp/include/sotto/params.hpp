@@ -1,6 +1,6 @@
 // Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches. Each struct
-// inherits the C struct and sets its defaults. Lists and callbacks hide the C fields with the same names; the binding
-// fills in the C fields from them. Structs with lists inherit detail::...Lists, which capi/generate writes.
+// inherits the C struct and sets its defaults. Lists and callbacks hide the C fields with the same names, which the
+// binding fills in from them. Structs with lists inherit detail::...Lists, which capi/generate writes.
 #ifndef SOTTO_PARAMS_HPP
 #define SOTTO_PARAMS_HPP
 
@@ -25,7 +25,7 @@ struct WatermarkParams : sotto_watermark_params {
 // Parameters of the sampler.
 struct SamplerParams : detail::SamplerParamsLists {
   SamplerParams() { sotto_sampler_params_init(this, sizeof(sotto_sampler_params)); }
-  // The parameters for a purpose. For an unknown preset, they are the defaults.
+  // Sets the parameters for a purpose, or the defaults for an unknown preset.
   explicit SamplerParams(sotto_preset preset) : SamplerParams() {
     sotto_sampler_params_init_preset(this, sizeof(sotto_sampler_params), preset);
   }

@@ -275,14 +275,14 @@ class Session {
     return Status{status};
   }
 
-  // A result of next_of(): what next() would return in one session. If it failed, `error` is set, and there is no
-  // piece.
+  // The result of next_of() for one session: what next() would return there. After a failure, `error` is set, and there
+  // is no piece.
   struct Step {
     std::optional<Error> error;
     Status status = Status::ok;
     Piece piece;
   };
-  // Generates one token in each of several sessions of the same model, in one batch. This is faster than next() in one
+  // Generates one token in each of several sessions of the same model, in one batch, which is faster than next() in one
   // session after the other, and gives the same results. An exception of a callback is thrown afterwards.
   static Result<std::vector<Step>> next_of(const std::vector<Session*>& sessions) {
     std::vector<sotto_session*> handles;
