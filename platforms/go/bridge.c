@@ -51,7 +51,7 @@ static void log_message(void* handle, sotto_log_level level, const char* message
   sottoGoLog((uintptr_t)handle, level, (char*)message);
 }
 
-/* Drops the whole pages of a mapped file. The next access reads them from the file again. */
+/* Drops the whole pages of a mapped file, so that the next access reads them from the file again. */
 static void release(void* unused, const void* bytes, size_t size) {
   (void)unused;
 #if defined(__unix__) || defined(__APPLE__)

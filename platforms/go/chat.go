@@ -13,8 +13,8 @@ func (f ChatFormat) Text() string {
 	return C.GoString(C.sotto_chat_format_text(C.sotto_chat_format(f)))
 }
 
-// Chat is a conversation over a session. The session's sampler and grammar apply to the replies. It is freed when it is
-// no longer reachable.
+// Chat is a conversation over a session, whose sampler and grammar apply to the replies. It is freed when it is no
+// longer reachable.
 type Chat struct {
 	session *Session
 	handle  *C.sotto_chat

@@ -54,7 +54,7 @@ type Step struct {
 	Err   error
 }
 
-// NextOf generates one token in each of several sessions of the same model, in one batch. This is faster than one
+// NextOf generates one token in each of several sessions of the same model, in one batch, which is faster than one
 // session after the other, and gives the same results. It panics if a callback has panicked.
 func NextOf(sessions []*Session) ([]Step, error) {
 	if len(sessions) == 0 {

@@ -1,5 +1,5 @@
-/* Exports of the WebAssembly module in addition to the functions of sotto.h: memory, and C callbacks. A callback calls
- * an imported function of JavaScript with the number of the object that set it. */
+/* Exports of the WebAssembly module in addition to the functions of sotto.h: memory, and C callbacks, which call an
+ * imported function of JavaScript with the number of the object that set them. */
 #include <sotto.h>
 #include <stdint.h>
 
@@ -19,8 +19,8 @@ sotto_logits_fn EXPORT(logits_callback)(void) { return call_logits; }
 sotto_logits_processor_fn EXPORT(processor_callback)(void) { return call_processor; }
 sotto_log_fn EXPORT(log_callback)(void) { return call_log; }
 
-/* ---- Memory: blocks in the order of their addresses. The first that is large enough is taken. A model needs
- * few blocks, but large ones, so none is larger than requested, and adjacent free blocks are merged. ---- */
+/* ---- Memory: blocks in the order of their addresses, of which the first that is large enough is taken. A model
+ * needs few blocks, but large ones, so none is larger than requested, and adjacent free blocks are merged. ---- */
 
 enum { kUnit = SOTTO_MEMORY_ALIGNMENT, kPage = 65536, kMaxPages = 65536 };
 

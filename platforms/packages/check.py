@@ -1,8 +1,8 @@
 """Installs each package of release.py as its user would and streams a text: `check.py DIRECTORY [CHANNEL...]`.
 
-Each channel runs in an empty directory, with an empty home directory and, as root on Linux, without a network. The
-commands are at most two; a project of a few lines, such as a new user has, is there before. The streamed text must be
-the one of tests/golden or of README.md. Prints a table.
+Each channel runs in an empty directory, with an empty home directory and, as root on Linux, without a network. It takes
+at most two commands, in a project of a few lines, such as a new user has. The streamed text must be that of
+tests/golden or of README.md. Prints a table.
 """
 import argparse
 import hashlib

@@ -4,7 +4,7 @@ import { Instance, bestKernels, describe, isNode } from "./module.js";
 import { Session } from "./session.js";
 
 const TOKENIZE_SPECIAL = 1;
-const SPARE_TOKENS = 8; // room in a buffer besides one token per two bytes
+const SPARE_TOKENS = 8; // capacity of a buffer besides one token per two bytes
 
 /** Opens a source as { size, read(view) }, where read fills a view of `size` bytes. */
 async function openSource(source, onProgress) {

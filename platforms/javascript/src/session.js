@@ -183,8 +183,8 @@ export class Session {
   }
 
   /**
-   * Evaluates a prompt and calls onPiece with each piece. onPiece ends the text by returning true. Returns only when
-   * the text has ended: use it in Workers and in programs without other tasks. Returns the reason why the text ended.
+   * Evaluates a prompt and calls onPiece with each piece, which ends the text by returning true. Returns the reason why
+   * the text ended, and only then, so use it in Workers and in programs without other tasks.
    */
   generate(prompt = [], { maxTokens, onPiece = () => false } = {}) {
     const limit = limitOf(maxTokens);

@@ -1,7 +1,6 @@
-//! Links libsotto. It is the library in the directory SOTTO_LIB_DIR if that is set. With the feature `system`, it is
-//! the installed library, which pkg-config finds. With the feature `vendored`, it is compiled from the sources in the
-//! crate's package, or in a checkout by CMake from the tree. SOTTO_STATIC=1 links libsotto.a from SOTTO_LIB_DIR or
-//! pkg-config.
+//! Links libsotto: the library in the directory SOTTO_LIB_DIR if that is set; with the feature `system`, the installed
+//! library, which pkg-config finds; and with the feature `vendored`, one compiled from the sources in the crate's
+//! package, or in a checkout by CMake from the tree. SOTTO_STATIC=1 links libsotto.a from SOTTO_LIB_DIR or pkg-config.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -19,8 +19,7 @@ impl ChatFormat {
     }
 }
 
-/// A conversation: messages with roles and replies. It owns its session. The session's sampler and grammar apply to
-/// replies.
+/// A conversation: messages with roles and replies. It owns its session, whose sampler and grammar apply to replies.
 ///
 /// ```
 /// use sotto::{Chat, ChatFormat, ChatParams, ChatRole};

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A [`Model`] may be shared by threads, and lives as long as any object that uses it. A [`Session`] is one stream of
-//! text. It may be sent to another thread, but only one thread at a time can use it:
+//! text, which may be sent to another thread, but which only one thread at a time can use:
 //!
 //! ```
 //! fn sent<T: Send>() {}
@@ -24,8 +24,8 @@
 //! shared::<sotto::Session>();
 //! ```
 //!
-//! Parameters have the names and meanings of `sotto.h`. The library does not allocate after an object is created; the
-//! functions of this crate that return a `String` or `Vec` do.
+//! Parameters have the names and meanings of `sotto.h`. The library does not allocate after an object is created, but
+//! those functions of this crate do that return a `String` or `Vec`.
 #![warn(missing_docs)]
 
 /// The declarations of the C interface.

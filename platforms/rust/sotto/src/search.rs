@@ -71,8 +71,7 @@ unsafe extern "C" fn call_step(call: *mut c_void, sequence: u32, token: Token) -
 }
 
 impl Session {
-    /// Returns continuations of the stream. The stream does not change; to continue with one of them, prefill its
-    /// tokens.
+    /// Returns continuations of the stream, which does not change; to continue with one of them, prefill its tokens.
     pub fn search(&mut self, params: SearchParams<'_>) -> Result<SearchResult> {
         let groups = params.phrase_groups.as_ref().map_or(0, Vec::len);
         let phrases = params.phrases.as_ref().map_or(0, Vec::len);

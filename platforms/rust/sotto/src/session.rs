@@ -371,7 +371,7 @@ impl Session {
     }
 
     /// Generates one token in each of several sessions of the same model, in one batch, which takes less time than
-    /// [`next_piece`](Session::next_piece) in one after the other. The results are the same.
+    /// [`next_piece`](Session::next_piece) in one after the other, and gives the same results.
     pub fn next_of<'s>(sessions: &'s mut [&mut Session]) -> Result<Vec<Result<Step<'s>>>> {
         let handles: Vec<_> = sessions.iter().map(|session| session.raw()).collect();
         let mut pieces = vec![std::ptr::null(); handles.len()];

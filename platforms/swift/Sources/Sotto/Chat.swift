@@ -5,7 +5,7 @@ extension ChatFormat {
   public var text: String { String(cString: sotto_chat_format_text(rawValue)) }
 }
 
-/// A conversation over a session. The session's sampler and grammar apply to the replies.
+/// A conversation over a session, whose sampler and grammar apply to the replies.
 public final class Chat: @unchecked Sendable {
   private let session: Session
   private let memory: Block

@@ -1,7 +1,7 @@
 package io.github.sotto;
 
-/** The functions that the library calls for one object. An exception in a function ends the library's call, and the
- * call throws it again. */
+/** The functions that the library calls for one object. An exception in one of them ends the library's call, which
+ * throws it again. */
 public final class Callbacks {
     /** Receives log messages. */
     public interface Log {

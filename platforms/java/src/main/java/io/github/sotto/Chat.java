@@ -1,8 +1,8 @@
 package io.github.sotto;
 
 /**
- * A conversation over a session. The session's sampler and grammar apply to the replies. The session must not be used
- * in the meantime, except for its parameters.
+ * A conversation over a session, whose sampler and grammar apply to the replies. The session must not be used in the
+ * meantime, except for its parameters.
  */
 public final class Chat extends Owned {
     private final Session session;

@@ -47,7 +47,7 @@ final class Native {
                 }
                 System.load(file.getPath());
             } finally {
-                // A loaded library keeps its pages. Windows does not delete the file of one.
+                // A loaded library does not need its file any more, but Windows deletes it only at the end.
                 if (!file.delete()) file.deleteOnExit();
             }
         }

@@ -216,8 +216,8 @@ public final class Session extends Owned {
     }
 
     /**
-     * Generates one token in each of several sessions of the same model, in one batch. This is faster than one session
-     * after the other, and gives the same results. An exception of a callback is thrown at the end; in the rest of the
+     * Generates one token in each of several sessions of the same model, in one batch, which is faster than one session
+     * after the other, and gives the same results. An exception in a callback is thrown at the end; in the rest of the
      * call, no other callback runs.
      */
     public static List<Step> nextOf(List<Session> sessions) {
