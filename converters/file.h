@@ -57,7 +57,7 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit);
 
 void write_text_file(const std::filesystem::path& path, std::string_view text);
 
-// Parses JSON. Duplicate keys and deep nesting are errors. Messages begin with `where`.
+// Parses JSON, in which duplicate keys and deep nesting are errors. Messages begin with `where`.
 nlohmann::json parse_strict_json(std::string_view text, const std::string& where);
 
 // Returns `text` in quotes and on one line, for messages.

@@ -94,7 +94,7 @@ struct CheckpointInfo {
 // Throws std::runtime_error if the runtime does not support the model. The message begins with `where`.
 void check_info(const CheckpointInfo& info, const std::string& where);
 
-// The interface of a checkpoint; one reader per format derives from it. The values returned are finite and have the
+// The interface of a checkpoint, from which one reader per format derives. The values returned are finite and have the
 // shapes that info() implies. Reading may throw std::runtime_error, which names the file and the tensor.
 class Checkpoint {
  public:

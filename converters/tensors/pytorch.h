@@ -18,8 +18,8 @@ namespace sotto {
 // Returns whether `path` is a file that begins like one of these formats.
 bool is_pytorch(const std::filesystem::path& path);
 
-// Returns a dict as a JSON object. Values other than numbers, flags and texts become null. Returns {} if `dict` is not
-// a dict.
+// Returns a dict as a JSON object, in which values other than numbers, flags and texts are null. Returns {} if `dict`
+// is not a dict.
 nlohmann::json settings_of(const PickleValue& dict);
 
 class PytorchFile final : public TensorFile {

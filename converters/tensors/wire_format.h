@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// A view of bytes. Numbers and strings are taken from its front. Error messages begin with `where`.
+// A view of bytes, from whose front numbers and strings are taken. Error messages begin with `where`.
 class Bytes {
  public:
   Bytes(std::string_view bytes, std::string where) : rest_(bytes), where_(std::move(where)) {}

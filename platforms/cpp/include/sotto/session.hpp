@@ -208,8 +208,8 @@ class Session {
   Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
 
-  // Sets a prefilled session as the guide of this one. This session needs SOTTO_FEATURE_GUIDE. The caller must not use
-  // the guide in the meantime.
+  // Sets a prefilled session as the guide of this one, which needs SOTTO_FEATURE_GUIDE. The caller must not use the
+  // guide in the meantime.
   Result<void> set_guide(Session& guide, const GuideParams& params = {}) {
     return use_guide(guide.c_session(), guide.state_, params);
   }
@@ -309,8 +309,8 @@ class Session {
     sotto_session_set_limit(c_session(), max_tokens.value_or(SIZE_MAX));
   }
 
-  // Evaluates a prompt and returns a range of the pieces after it. `max_tokens` limits the number of tokens. An empty
-  // prompt continues the text.
+  // Evaluates a prompt and returns a range of the pieces after it, at most `max_tokens` tokens. An empty prompt
+  // continues the text.
   Stream stream(std::string_view prompt, std::optional<size_t> max_tokens = std::nullopt);
   Stream stream(Tokens prompt, std::optional<size_t> max_tokens = std::nullopt);
 
