@@ -12,6 +12,7 @@
 
 namespace sotto {
 
+// A regular file that stays open for reading.
 class InputFile {
  public:
   explicit InputFile(std::filesystem::path path);

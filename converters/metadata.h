@@ -11,12 +11,14 @@
 
 namespace sotto {
 
+// Bytes of the file, with their XXH64 checksum.
 struct DataRange {
   uint64_t offset = 0;
   uint64_t size = 0;
   uint64_t checksum = 0;
 };
 
+// A linear layer: int8 weights with their scales and bias, or the tiles of 4-bit weights, which contain both.
 struct LinearRanges {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
@@ -40,12 +42,14 @@ struct LayerRanges {
   LinearRanges feed_forward_down;
 };
 
+// The linear layers again, packed for one instruction set, in the order of ModelRanges::linears().
 struct PackedRanges {
   uint64_t fingerprint = 0;
   std::string isa;
   std::vector<DataRange> weights;
 };
 
+// The vocabulary prepared for grammars (VocabularyData).
 struct VocabularyRanges {
   uint32_t version = 0;
   uint32_t text_count = 0;

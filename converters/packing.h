@@ -13,6 +13,7 @@ namespace sotto {
 // Returns the instruction sets whose kernels read packed weights.
 std::vector<Isa> packing_isas();
 
+// Packs for one instruction set. A process has one layout of packed weights, so all of its packers must have the same.
 class Packer {
  public:
   // Selects the instruction set of the process: the one called `name`, or the best one of this CPU for "native". Throws

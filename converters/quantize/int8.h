@@ -10,6 +10,7 @@ namespace sotto {
 
 class ErrorFeedback;
 
+// A quantized layer and the sums that measure its error.
 struct QuantizedLinear {
   uint32_t inputs = 0;
   uint32_t outputs = 0;

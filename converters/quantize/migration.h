@@ -19,6 +19,7 @@
 
 namespace sotto {
 
+// Maps the value x of each channel to (x - shift) / scale.
 struct ChannelMap {
   std::vector<float> scales;
   std::vector<float> shifts;

@@ -13,6 +13,7 @@
 
 namespace sotto {
 
+// An object of the file, or one of its members that are objects.
 class Config {
  public:
   explicit Config(const std::filesystem::path& path);

@@ -14,6 +14,7 @@
 
 namespace sotto {
 
+// A node of the tree. The members after `kind` have the meaning that the kind determines.
 struct PickleValue {
   enum class Kind : uint8_t {
     kNone,
@@ -44,6 +45,7 @@ struct PickleValue {
   const PickleValue* find(std::string_view key) const;
 };
 
+// A parsed pickle, which owns the values of its tree.
 class Pickle {
  public:
   // Parses the pickle at the start of `bytes`. Throws std::runtime_error, whose message begins with `where`.

@@ -30,6 +30,7 @@ struct TensorEntry {
   std::vector<uint64_t> strides;  // in elements; empty if the elements are contiguous in row-major order
 };
 
+// The tensors of one file. The constructors of derived classes validate the file and fill in `tensors_`.
 class TensorFile {
  public:
   virtual ~TensorFile() = default;

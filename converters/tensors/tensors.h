@@ -20,6 +20,7 @@ bool is_tensor_file(const std::filesystem::path& path);
 // Opens a file of tensors in any of the supported formats. Throws std::runtime_error if it is damaged.
 std::shared_ptr<const TensorFile> open_tensor_file(const std::filesystem::path& path);
 
+// The tensors of all shards. Readers may rename them, replace them, or change their values while they are read.
 class Tensors {
  public:
   Tensors() = default;

@@ -11,6 +11,7 @@
 
 namespace sotto {
 
+// A normalizer: its tables, and what it implies for the names of tokens.
 struct Normalizer {
   NormalizerData tables;
   std::string space;  // replacement of a space in the names of tokens, or empty

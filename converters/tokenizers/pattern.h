@@ -7,6 +7,7 @@
 
 namespace sotto {
 
+// A pattern, and what becomes of the text that it matches and of the gaps between matches (SplitStep).
 struct SplitRule {
   std::string_view pattern;
   bool keep_matches = true;

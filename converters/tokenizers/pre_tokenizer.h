@@ -11,6 +11,7 @@
 
 namespace sotto {
 
+// A pre-tokenizer: the steps that split a text, and what it implies for the names of tokens.
 struct PreTokenizer {
   bool is_byte_level = false;    // tokens have names in the byte alphabet
   bool removes_space = false;    // white space is not part of any piece
