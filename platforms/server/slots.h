@@ -30,6 +30,7 @@ struct Choice {
   Status stop = Status::ok;         // not ok at the end of the text
 };
 
+// The counts of tokens that an answer reports.
 struct Usage {
   uint64_t prompt_tokens = 0;
   uint64_t cached_tokens = 0;  // of the prompt, which were not evaluated again
@@ -46,6 +47,7 @@ struct SlotParams {
   const std::atomic<bool>* cancels = nullptr;  // set to end all generations
 };
 
+// One session, which answers a request at a time with all of its choices.
 class Slot {
  public:
   // The slots of a batcher generate together.

@@ -43,6 +43,7 @@ class Piece {
 
 namespace detail {
 
+// A session with its memory and the objects that it uses. Cancellers share it, so that it outlives them.
 struct SessionState {
   std::shared_ptr<const ModelState> model;
   std::shared_ptr<const void> matcher;
