@@ -125,6 +125,9 @@ std::string after_prefix(const std::string& text, const std::string& prefix, con
   return text.substr(prefix.size());
 }
 
+// Finds the parts of the user and the assistant from conversations of one, two and three messages. The text after the
+// last message of a prompt is the one that its role adds after a message. If another message follows, the rest of the
+// text between them is the one that the role of the next message adds before it.
 void find_user_and_assistant(const Prober& prober, Format& format) {
   const Messages question = {{"user", kUser}};
   const Messages answer = {{"user", kUser}, {"assistant", kReply}};
@@ -143,6 +146,8 @@ void find_user_and_assistant(const Prober& prober, Format& format) {
   format.start = before_suffix(begun[0], format.user.before, "the text before the first message of the user differs");
 }
 
+// Finds the part of the system. If the conversation has no system message, a template may begin the prompt with one of
+// its own.
 void find_system(const Prober& prober, Format& format, std::vector<std::string>& notes) {
   const Messages messages = {{"system", kSystem}, {"user", kUser}};
   std::vector<std::string> texts;

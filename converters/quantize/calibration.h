@@ -42,8 +42,7 @@ struct CalibratedHead {
 // channels are large for nearly all tokens. The window begins with the end-of-text token if the model has one.
 TokenWindow random_tokens(const CheckpointInfo& info);
 
-// Runs the model on windows of tokens. The layers must be requested in order, because each needs the outputs of the one
-// before it.
+// Holds the hidden states of the windows at the input of the next layer.
 class Calibration {
  public:
   // `windows` has at least one window, and each has at least one token of the vocabulary.

@@ -35,6 +35,7 @@ int32_t draw_token(std::span<const float> logits, std::mt19937& random) {
     rest -= weights[i];
     if (rest < 0) return static_cast<int32_t>(i);
   }
+  // Rounding errors may leave a rest, although the sum of the weights is used up.
   return static_cast<int32_t>(kernels.argmax(logits.data(), logits.size()));
 }
 

@@ -66,7 +66,8 @@ CodePoints decompose_hangul(uint32_t character) {
   return result;
 }
 
-// Combines a sequence of steps that change single characters into one table.
+// Combines a sequence of steps that change single characters into one table. Between two edges, the steps keep all
+// characters, remove all of them, or replace each one, so that only replaced characters have to be listed.
 class CharacterSteps {
  public:
   bool is_empty() const { return steps_.empty() && !isolates_chinese_; }
@@ -157,6 +158,9 @@ std::string decode_base64(std::string_view text) {
   return bytes;
 }
 
+// Translates the components of a normalizer in their order. Because the runtime applies its tables in a fixed order
+// (runtime/text/normalizer.h), a change of characters becomes part of the first or of the last table, and components in
+// an order that the tables cannot reproduce are rejected.
 class Reader {
  public:
   Normalizer read(const json& component, const std::string& space) {
