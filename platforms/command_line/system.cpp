@@ -96,14 +96,14 @@ uint64_t peak_resident_bytes() {
   struct rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
 #  ifdef __APPLE__
-  return static_cast<uint64_t>(usage.ru_maxrss);
+  return static_cast<uint64_t>(usage.ru_maxrss);  // in bytes, elsewhere in KiB
 #  else
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 #  endif
 }
 
 void catch_interrupts(void (*handler)(int signal)) {
-  struct sigaction action = {};  // without SA_RESTART
+  struct sigaction action = {};  // without SA_RESTART, so that a blocked system call fails
   action.sa_handler = handler;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);

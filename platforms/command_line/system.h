@@ -23,7 +23,8 @@ extern const char* const kEndOfInputKeys;
 // Returns the largest amount of memory that the process has used until now.
 uint64_t peak_resident_bytes();
 
-// Calls a function when Ctrl-C is pressed or the process is asked to end. A blocked system call then fails.
+// Calls a function when Ctrl-C is pressed or the process is asked to end. A blocked system call then fails instead of
+// being restarted, so that the program can react.
 void catch_interrupts(void (*handler)(int signal));
 
 // Reads a byte, or returns EOF, without locking the stream.

@@ -29,7 +29,8 @@ void set_error(httplib::Response& response, int status, const std::string& messa
   set_json(response, error_answer(message, status == kServerError ? "server_error" : "invalid_request_error"));
 }
 
-// Compares texts in a time that does not depend on the position of the first difference.
+// Compares texts in a time that does not depend on the position of the first difference, so that clients cannot guess
+// the key character by character.
 bool is_equal(const std::string& a, const std::string& b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < a.size(); ++i) {
