@@ -69,7 +69,7 @@ export class Instance {
 
   // ---- Memory
 
-  /** Views of the memory. They change when it grows, so they are not kept over a call. */
+  /** Views of the memory, which change when it grows, so they are not kept over a call. */
   get views() {
     const { buffer } = this.memory;
     if (this.#views?.u8.buffer !== buffer) {
@@ -121,7 +121,7 @@ export class Instance {
 
   // ---- Callbacks
 
-  /** Registers a function for imported callbacks of `kind` and returns its number, which C passes as user data. */
+  /** Registers a function for the imported callbacks and returns its number, which C passes as user data. */
   addCallback(call) {
     this.#callbacks.set(++this.#callbackCount, call);
     return this.#callbackCount;

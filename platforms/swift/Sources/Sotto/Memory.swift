@@ -64,7 +64,7 @@ final class ModelFile {
   }
 }
 
-/// Drops whole pages of a mapped file; an access reads them from the file again.
+/// Drops whole pages of a mapped file, so that the next access reads them from the file again.
 func dropPages(_: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ size: Int) {
   guard let bytes else { return }
   let page = Int(getpagesize())

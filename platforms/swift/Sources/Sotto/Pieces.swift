@@ -1,8 +1,8 @@
 import Foundation
 
 /// The pieces that follow a prompt. Each iteration evaluates the prompt again, after the stream, on the session's
-/// own queue. A cancelled task ends the text immediately, also inside a long prompt, with CancellationError; the
-/// session stays usable.
+/// own queue. A cancelled task ends the text immediately, even inside a long prompt, with CancellationError, and
+/// the session stays usable.
 public struct Pieces: AsyncSequence, Sendable {
   public typealias Element = Piece
 

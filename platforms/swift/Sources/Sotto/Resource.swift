@@ -29,7 +29,7 @@ final class Resource: @unchecked Sendable {
     return try body()
   }
 
-  /// Rejects new calls. A running call is stopped; the object is freed after it.
+  /// Rejects new calls. A running call is stopped, and the object is freed after it.
   func close() {
     let wasOpen: Bool = locked {
       if isClosed { return false }
