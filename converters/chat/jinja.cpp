@@ -113,6 +113,8 @@ class Lexer {
     return text_.size();
   }
 
+  // A tag with "-" strips all white space next to it. Without a sign, `lstrip_blocks` removes spaces and tabs between
+  // the start of a line and a block or comment, and `trim_blocks` the newline after it.
   void read_text_and_tag() {
     const size_t tag = find_tag();
     std::string_view text = text_.substr(at_, tag - at_);
@@ -280,7 +282,7 @@ Value split(int line, const std::string& text, const std::string& separator) {
   return parts;
 }
 
-// Returns the text with each ASCII letter replaced by `change`.
+// Returns the text with each byte replaced by the result of `change`.
 template <typename Change>
 std::string mapped(std::string text, Change change) {
   for (char& c : text) c = change(c);
@@ -293,7 +295,7 @@ std::string lower(const std::string& text) {
   return mapped(text, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
 }
 
-// The number of characters of a string, or of elements.
+// Returns the number of characters of a string, or of elements.
 int64_t length_of(int line, const Value& value) {
   if (value.is_string()) {
     const std::string& text = value.get_ref<const std::string&>();
@@ -365,7 +367,7 @@ Value compute(int line, const std::string& symbol, const Value& a, const Value& 
   }
   const int64_t x = integer_of(line, a);
   const int64_t y = integer_of(line, b);
-  constexpr int64_t kLimit = int64_t{1} << 31;
+  constexpr int64_t kLimit = int64_t{1} << 31;  // products fit into int64_t
   if (std::max(std::max(x, y), std::max(-x, -y)) > kLimit) fail(line, "an integer is too large");
   if (symbol == "<") return x < y;
   if (symbol == ">") return x > y;
@@ -470,6 +472,7 @@ class Parser {
   }
 
  private:
+  // Limits the depth of recursion, so that no template overflows the stack.
   class Nesting {
    public:
     explicit Nesting(Parser& parser) : parser_(parser) {
@@ -889,7 +892,7 @@ class Parser {
     };
   }
 
-  // Each operator nests the functions that evaluate the template.
+  // Each operator nests the functions that evaluate the template by one level, so the stack limits their number, too.
   void count_operator() {
     if (++operator_count_ > kMaxOperators) fail(line(), "the template has too many operators");
   }

@@ -81,6 +81,7 @@ TokenizerNames::TokenizerNames(uint32_t vocabulary_size, NameStyle style)
 TokenizerDescription::Token TokenizerNames::read_name(const std::string& name) const {
   TokenizerDescription::Token token = {name, TokenKind::kNormal};
   if (!style_.space.empty()) {
+    // The tokenizer has replaced every space of its text by the symbol, so it never finds a name with a space.
     token.is_found = name.find(' ') == std::string::npos;
     for (size_t at = 0; (at = token.bytes.find(style_.space, at)) != std::string::npos; ++at) {
       token.bytes.replace(at, style_.space.size(), 1, ' ');

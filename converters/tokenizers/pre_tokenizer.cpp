@@ -80,7 +80,7 @@ class Reader {
     }
   }
 
-  // Adds a step that isolates characters. Each character becomes a word without a space.
+  // Adds a step that isolates characters, each of which becomes a word without a space if the options say so.
   void add_bare_step(const char* pattern, const CharacterSet& characters) {
     add_step({.pattern = pattern, .bare_matches = options_.has_bare_words});
     if (options_.has_bare_words) result_.bare_characters = unite(result_.bare_characters, characters);
