@@ -278,6 +278,7 @@ class ModelWriter {
     finish_step();
   }
 
+  // Returns the size of all packed weights. Layers of 4-bit weights are not packed, because tiles are used as they are.
   uint64_t packed_size() const {
     uint64_t size = 0;
     if (!ranges_.packed) return size;
@@ -298,6 +299,7 @@ class ModelWriter {
     return values;
   }
 
+  // Packs the int8 weights. Each layer is read back from the file, so that only one of them is in memory.
   void write_packed() {
     const std::vector<const LinearRanges*> linears = ranges_.linears();
     for (size_t i = 0; i < linears.size(); ++i) {

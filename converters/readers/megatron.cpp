@@ -59,7 +59,7 @@ TensorMapping megatron_mapping() {
   return mapping;
 }
 
-// Settings that must have the value of GPT-2. Other values change the function of the model.
+// Settings that must have the value of GPT-2, because other values change the function of the model.
 const std::pair<const char*, nlohmann::json> kSettings[] = {
     {"tensor_model_parallel_size", 1u},
     {"pipeline_model_parallel_size", 1u},
@@ -127,6 +127,7 @@ std::unique_ptr<Checkpoint> open_megatron(const std::filesystem::path& path, con
   info.shape.feed_forward_size = config.count("ffn_hidden_size", nullptr, 4 * info.shape.embedding_size);
   set_vocabulary(config.count("padded_vocab_size", nullptr, 0), info, mapping, notes);
   info.norm_epsilon = config.epsilon("layernorm_epsilon", 1e-5f);
+  // The fused kernel computes the tanh form of GELU.
   const bool is_tanh = config.flag("bias_gelu_fusion", true) || config.flag("openai_gelu", false);
   const Activation gelu = is_tanh ? Activation::kGeluTanh : Activation::kGeluErf;
   const bool is_squared_relu = config.flag("squared_relu", false);
