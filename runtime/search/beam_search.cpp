@@ -236,7 +236,8 @@ void BeamSearch::scan_beam(uint32_t beam) {
 // tokens that end it.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   // Even if every token that ends the text ranks first, 2 * group_size others follow it.
-  const size_t max_needed = size_t{2} * group_size_ + 1 + run_.input.stops->stop_token_count();
+  const size_t ends = run_.input.end_tokens.size() + run_.input.stops->stop_token_count();
+  const size_t max_needed = size_t{2} * group_size_ + ends;
   const size_t wanted = std::min(max_needed, candidates.count());
   float floor = candidates.ranking().lower_bound_of_rank(wanted);
   if (continuing_.full() && best_.full()) {

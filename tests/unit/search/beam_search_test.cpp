@@ -87,6 +87,26 @@ TEST(BeamSearch, NarrowBeamsStayWithinTheGrammar) {
   }
 }
 
+TEST(BeamSearch, ContinuesWhenManyEndTokensRankFirst) {
+  SearchFixture bench(12, {1, 3});
+  const Tokens ends = {0, 1, 2, 3, 4, 5};
+  bench.input().end_tokens = ends;
+  FunctionModel model([](const Tokens&) {
+    std::vector<float> logits(12, 0.0f);
+    std::fill_n(logits.begin(), 6, 0.5f);
+    logits[7] = 0.25f;
+    return logits;
+  });
+  SearchParams params;
+  params.sequence_count = 1;
+  params.length_penalty = 3;  // prefers the longest text
+  params.early_stopping = EarlyStopping::kNever;
+  const auto found = bench.run(model.view(), params);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(tokens_of(found[0]), Tokens({7, 7}));
+  EXPECT_EQ(found[0].stop, Status::kStopEndOfText);
+}
+
 TEST(BeamSearch, OneBeamIsGreedy) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const size_t vocabulary = 200;
