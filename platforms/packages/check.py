@@ -226,6 +226,49 @@ def amalgamation(user):
     return user.types(f'./generate demo.sotto "{user.prompt}"')
 
 
+def archive(user):
+    """The library for this machine, by pkg-config."""
+    name = f"sotto-{user.version}-linux-{os.uname().machine}"
+    user.find("archives", f"{name}.tar.gz")
+    shutil.copy(ROOT / "capi/examples/generate.c", user.directory)
+    user.types(f"tar -xzf {user.packages}/archives/{name}.tar.gz && PKG_CONFIG_PATH={name}/lib/pkgconfig && "
+               f"export PKG_CONFIG_PATH && cc generate.c $(pkg-config --cflags --libs sotto) -o generate "
+               f"-Wl,-rpath,$PWD/{name}/lib")
+    return user.types(f'./generate demo.sotto "{user.prompt}"')
+
+
+ARCHIVE_PROJECT = """cmake_minimum_required(VERSION 3.16)
+project(example LANGUAGES C)
+find_package(sotto 1.0 REQUIRED)
+add_executable(generate generate.c)
+target_link_libraries(generate PRIVATE sotto::sotto)
+add_executable(generate_static generate.c)
+target_link_libraries(generate_static PRIVATE sotto::sotto_static)
+"""
+
+
+def archive_cmake(user):
+    """The libraries for this machine, by CMake."""
+    name = f"sotto-{user.version}-linux-{os.uname().machine}"
+    user.find("archives", f"{name}.tar.gz")
+    user.write("CMakeLists.txt", ARCHIVE_PROJECT)
+    shutil.copy(ROOT / "capi/examples/generate.c", user.directory)
+    user.types(f"tar -xzf {user.packages}/archives/{name}.tar.gz && cmake -B build -D CMAKE_PREFIX_PATH=$PWD/{name} && "
+               "cmake --build build")
+    text = user.types(f'build/generate demo.sotto "{user.prompt}"')
+    if user.types(f'build/generate_static demo.sotto "{user.prompt}"') != text:
+        raise SystemExit("the static library streams another text than the shared one")
+    return text
+
+
+def archive_windows(user):
+    """The library for Windows."""
+    name = f"sotto-{user.version}-windows-x86_64"
+    user.find("archives", f"{name}.zip")
+    return windows(user, user.packages / f"archives/{name}.zip", f"{name}/bin", f"{name}/include",
+                   f"{name}/lib/libsotto.dll.a")
+
+
 def windows(user, package, directory, include, library):
     """Unpacks a package into `directory`, compiles the example against a library in it by Zig, and runs it by Wine."""
     user.needs("wine")
@@ -289,6 +332,9 @@ CHANNELS = {
     "jar": java,
     "npm": npm,
     "amalgamation": amalgamation,
+    "archive": archive,
+    "archive, CMake": archive_cmake,
+    "archive, Windows": archive_windows,
     "wheel, Windows": wheel_windows,
     "CMake": cmake,
     "Conan": conan,

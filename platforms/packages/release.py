@@ -24,9 +24,13 @@ import sbom
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = "github.com/sotto-runtime/sotto/platforms/go"
 GROUP, JVM_ARTIFACT = "io/github/sotto", "sotto-jvm"
-# Compilers' targets, with the oldest glibc. Zig's compiler has the headers and libraries for all of them.
+# Zig's names of the targets, with the oldest glibc and macOS. Its compiler has the headers and libraries for all.
 TARGETS = {"linux-x86_64": "x86_64-linux-gnu.2.17", "linux-aarch64": "aarch64-linux-gnu.2.17",
-           "windows-x86_64": "x86_64-windows-gnu"}
+           "linux-armv7": "arm-linux-gnueabihf.2.17", "windows-x86_64": "x86_64-windows-gnu",
+           "windows-arm64": "aarch64-windows-gnu", "macos-x86_64": "x86_64-macos.12.0",
+           "macos-arm64": "aarch64-macos.12.0"}
+LANGUAGE_TARGETS = ("linux-x86_64", "linux-aarch64", "windows-x86_64")  # of the wheels and the jar
+SHARED_LIBRARIES = {"linux": "libsotto.so", "macos": "libsotto.dylib", "windows": "sotto.dll"}
 
 
 def run(command, cwd=None, **environment):
@@ -93,20 +97,21 @@ class Release:
     def targets(self):
         return TARGETS if self.zig else ["linux-" + os.uname().machine]
 
+    def filled(self, path, **more):
+        """Returns the contents of a template, whose places for values are @NAME@."""
+        described = re.search(r'DESCRIPTION "(.*)"', (self.tree / "CMakeLists.txt").read_text())[1]
+        text = path.read_text()
+        for name, value in {"VERSION": self.version, "DESCRIPTION": described, "PROJECT_VERSION": self.version,
+                            "PROJECT_DESCRIPTION": described, **more}.items():
+            text = text.replace(f"@{name}@", value)
+        return text.encode()
+
     def source_package(self):
         """Writes the two files with manifests for CMake, Conan, SwiftPM, ESP-IDF, Zephyr, Arduino and PlatformIO, which
         is also the tree of a repository for SwiftPM, and the port of vcpkg that downloads it."""
         manifests = self.tree / "platforms/packages/source"
-        described = re.search(r'DESCRIPTION "(.*)"', (self.tree / "CMakeLists.txt").read_text())[1]
-
-        def filled(path, **more):
-            text = path.read_text()
-            for name, value in {"VERSION": self.version, "DESCRIPTION": described, **more}.items():
-                text = text.replace(f"@{name}@", value)
-            return text.encode()
-
         swift = self.tree / "platforms/swift/Sources/Sotto"
-        files = {name: filled(path) for name, path in files_in(manifests).items() if not name.startswith("vcpkg/")}
+        files = {name: self.filled(path) for name, path in files_in(manifests).items() if not name.startswith("vcpkg/")}
         files.update({f"src/{name}": path.read_bytes() for name, path in files_in(self.sources).items()})
         files.update({f"Sources/Sotto/{name}": path.read_bytes() for name, path in files_in(swift).items()})
         files["LICENSE"] = self.licence.read_bytes()
@@ -119,7 +124,7 @@ class Release:
         port = self.channel("vcpkg") / "ports/sotto"
         port.mkdir(parents=True)
         for name, path in files_in(manifests / "vcpkg").items():
-            (port / name).write_bytes(filled(path, SHA512=hashlib.sha512(archive.read_bytes()).hexdigest()))
+            (port / name).write_bytes(self.filled(path, SHA512=hashlib.sha512(archive.read_bytes()).hexdigest()))
 
     def bill_of_materials(self):
         """Returns the SBOM of the amalgamation."""
@@ -130,6 +135,7 @@ class Release:
     def source_archive(self):
         files = {name: (path.read_bytes(), 0o644) for name, path in files_in(self.sources).items()}
         files["LICENSE"] = (self.licence.read_bytes(), 0o644)
+        files["sbom.spdx.json"] = (self.bill_of_materials().encode(), 0o644)
         files["generate.c"] = ((self.tree / "capi/examples/generate.c").read_bytes(), 0o644)
         top = f"sotto-{self.version}-amalgamation"
         write_tar(self.channel("archives") / f"{top}.tar.gz", top, files, self.seconds)
@@ -164,21 +170,64 @@ class Release:
         (directory / "list").write_text(version + "\n")
 
     def library(self, target):
-        """Compiles the two files for a target. Returns the object and the shared library."""
+        """Compiles the two files for a target. Returns the object and the shared library. For Windows, the import library
+        is in the same directory."""
         directory = self.work / "native" / target
         directory.mkdir(parents=True)
         cc, cxx = self.compilers(target)
-        windows = target.startswith("windows")
-        parts = directory / "sotto.o", directory / ("sotto.dll" if windows else "libsotto.so")
-        run([*cxx, "-std=c++20", "-O2", *([] if windows else ["-fPIC"]), "-fno-exceptions", "-c", "sotto.cpp", "-o",
-             parts[0]], self.sources)
-        if windows:
-            names = directory / "sotto.def"
-            names.write_text("EXPORTS\n" + (self.tree / "capi/symbols.txt").read_text())
-            run([*cc, "-shared", "-s", parts[0], names, "-o", parts[1]])
+        system = target.partition("-")[0]
+        library, shared = directory / "sotto.o", directory / SHARED_LIBRARIES[system]
+        flags = ["-std=c++20", "-O2", "-g0", "-fno-exceptions", *([] if system == "windows" else ["-fPIC"])]
+        run([*cxx, *flags, "-c", "sotto.cpp", "-o", library], self.sources)
+        names = (self.tree / "capi/symbols.txt").read_text().split()
+        major = self.version.partition(".")[0]
+        exports = directory / "sotto.def"
+        if system == "windows":
+            exports.write_text("\n".join(["EXPORTS", *names]) + "\n")
+            options = [exports, f"-Wl,--out-implib,{directory / 'libsotto.dll.a'}"]
+        elif system == "macos":
+            options = [f"-Wl,-install_name,@rpath/libsotto.{major}.dylib"]
         else:
-            run([*cc, "-shared", "-s", "-Wl,-soname,libsotto.so", parts[0], "-o", parts[1], "-lm", "-lpthread"])
-        return parts
+            exports.write_text(f"SOTTO_{major} {{ global: {'; '.join(names)}; local: *; }};\n")
+            options = [f"-Wl,--version-script,{exports}", f"-Wl,-soname,libsotto.so.{major}", "-lm", "-lpthread"]
+        run([*cc, "-shared", "-s", library, *options, "-o", shared])
+        return library, shared
+
+    def archive(self, target, library, shared):
+        """Writes a library for a target with its headers and the files for CMake and pkg-config."""
+        system = target.partition("-")[0]
+        static = shared.parent / "libsotto.a"
+        archiver = [self.zig, "-m", "ziglang", "ar"] if self.zig else ["ar"]
+        run([*archiver, "rcsD", static, library])
+        files = {f"include/{name}": path.read_bytes() for directory in ("capi/include", "platforms/cpp/include")
+                 for name, path in files_in(self.tree / directory).items()}
+        files["lib/libsotto.a"] = static.read_bytes()
+        if system == "windows":
+            place = "bin/sotto.dll"
+            files["lib/libsotto.dll.a"] = (shared.parent / "libsotto.dll.a").read_bytes()
+        else:
+            major = self.version.partition(".")[0]
+            stem, _, suffix = shared.name.partition(".")
+            numbered = [f"{stem}.{number}.{suffix}" if system == "macos" else f"{shared.name}.{number}"
+                        for number in (self.version, major)]
+            place = f"lib/{numbered[0]}"
+            files[f"lib/{numbered[1]}"], files[f"lib/{shared.name}"] = numbered
+        files[place] = shared.read_bytes()
+        libraries = "-lm -pthread" if system == "linux" else ""
+        for name, path in files_in(self.tree / "platforms/packages/archive").items():
+            files[f"lib/cmake/sotto/{name}"] = self.filled(path, SHARED=place, LIBRARIES=libraries.replace(" ", ";"))
+        files["lib/pkgconfig/sotto.pc"] = self.filled(
+            self.tree / "platforms/cmake/sotto.pc.in", pkg_config_to_prefix="../..", CMAKE_INSTALL_LIBDIR="lib",
+            CMAKE_INSTALL_INCLUDEDIR="include", pkg_config_private_libs=libraries)
+        files["LICENSE"] = self.licence.read_bytes()
+        files["sbom.spdx.json"] = self.bill_of_materials().encode()
+        top = f"sotto-{self.version}-{target}"
+        if system == "windows":
+            write_zip(self.channel("archives") / f"{top}.zip",
+                      [(f"{top}/{name}", contents) for name, contents in sorted(files.items())], self.seconds)
+        else:
+            write_tar(self.channel("archives") / f"{top}.tar.gz", top,
+                      {name: (contents, 0o644) for name, contents in files.items()}, self.seconds)
 
     def python(self, libraries):
         package = self.tree / "platforms/python"
@@ -269,6 +318,9 @@ def main():
         release.rust()
         release.go()
         libraries = {target: release.library(target) for target in release.targets()}
+        for target, parts in libraries.items():
+            release.archive(target, *parts)
+        libraries = {target: parts for target, parts in libraries.items() if target in LANGUAGE_TARGETS}
         release.python(libraries)
         release.java(libraries)
         release.javascript()

@@ -1,0 +1,10 @@
+# Versions with the same major number are compatible with older ones.
+set(PACKAGE_VERSION "@VERSION@")
+string(REGEX MATCH "^[0-9]+" _sotto_major "${PACKAGE_VERSION}")
+if(PACKAGE_FIND_VERSION_MAJOR STREQUAL _sotto_major AND NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+unset(_sotto_major)
