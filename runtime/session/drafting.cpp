@@ -52,9 +52,9 @@ size_t DraftPace::length(float cost, size_t max_length) {
 }
 
 void DraftPace::report(size_t accepted, bool rejected) {
-  constexpr float kRevivedRate = 0.35f;   // minimum rate after a success, so that cheap drafts get longer again
-  constexpr float kGain = 0.15f;          // part of the distance to 1 by which an accepted draft moves the rate
-  constexpr float kLoss = 0.2f;           // part of the distance to 0 by which a rejected draft moves it
+  constexpr float kRevivedRate = 0.35f;  // minimum rate after a success, so that cheap drafts get longer again
+  constexpr float kGain = 0.15f;         // part of the distance to 1 by which an accepted draft moves the rate
+  constexpr float kLoss = 0.2f;          // part of the distance to 0 by which a rejected draft moves it
   // Drafts that keep failing are still tried now and then, because the text may change. Drafts that are too costly can
   // only pay if the cost was overestimated, and a drafting session must first evaluate all tokens since its last draft.
   const uint32_t longest_pause = is_too_costly_ ? 1 << 20 : 64;
