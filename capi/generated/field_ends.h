@@ -77,7 +77,8 @@ struct FieldEnds<sotto_grammar_params> {
       offsetof(sotto_grammar_params, forbid_additional) + sizeof(sotto_grammar_params::forbid_additional),
       offsetof(sotto_grammar_params, assume_distinct_names) + sizeof(sotto_grammar_params::assume_distinct_names),
       offsetof(sotto_grammar_params, schema_order) + sizeof(sotto_grammar_params::schema_order),
-      offsetof(sotto_grammar_params, parallel_tool_calls) + sizeof(sotto_grammar_params::parallel_tool_calls)};
+      offsetof(sotto_grammar_params, parallel_tool_calls) + sizeof(sotto_grammar_params::parallel_tool_calls),
+      offsetof(sotto_grammar_params, max_schema_steps) + sizeof(sotto_grammar_params::max_schema_steps)};
 };
 
 template <>

@@ -43,6 +43,7 @@ sotto_status read_params(const sotto_grammar_params* given, const char* name, Gr
   params->assume_distinct_names = c.assume_distinct_names != 0;
   params->schema_order = c.schema_order != 0;
   params->parallel_tool_calls = c.parallel_tool_calls != 0;
+  params->max_schema_steps = c.max_schema_steps;
   return SOTTO_OK;
 }
 

@@ -46,6 +46,7 @@ inline constexpr sotto_grammar_params kGrammarDefaults = {
     .assume_distinct_names = 0,
     .schema_order = 0,
     .parallel_tool_calls = 0,
+    .max_schema_steps = 100000000,
 };
 
 inline constexpr sotto_matcher_params kMatcherDefaults = {

@@ -170,6 +170,10 @@ typedef struct sotto_grammar_params {
   uint32_t schema_order;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
+  /* Maximum number of elementary steps in which a schema is translated, which bounds the time; the
+   * default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
+   * Default: 100000000. Range: at least 1. */
+  uint32_t max_schema_steps;
 } sotto_grammar_params;
 
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);
@@ -181,8 +185,9 @@ SOTTO_API size_t sotto_grammar_typical_memory(size_t source_size);
  * works in `memory`, of which the grammar afterwards occupies the first `*grammar_size` bytes; the
  * rest is free for other uses. Errors: GRAMMAR_SYNTAX (the message contains line and column, or the
  * JSON pointer, and the text there; error->offset is the byte), GRAMMAR_UNSUPPORTED,
- * GRAMMAR_TOO_LARGE (try again with more memory), MEMORY_MISALIGNED, INVALID_ARGUMENT naming the
- * parameter. */
+ * GRAMMAR_TOO_LARGE, MEMORY_MISALIGNED, INVALID_ARGUMENT naming the parameter. After
+ * GRAMMAR_TOO_LARGE, try again with more memory, unless error->offset is set: more memory does not
+ * help then, because the source exceeds a limit, such as max_schema_steps. */
 SOTTO_API sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* params,
                                              void* memory, size_t memory_size, sotto_grammar** grammar,
                                              size_t* grammar_size, sotto_error* error);

@@ -158,7 +158,8 @@ func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
 		}
 		memory.free()
 		calls.repanic()
-		if status != C.SOTTO_GRAMMAR_TOO_LARGE || capacity == compileLimit {
+		lacksMemory := status == C.SOTTO_GRAMMAR_TOO_LARGE && details.offset == C.UINT64_MAX
+		if !lacksMemory || capacity == compileLimit {
 			return nil, err
 		}
 	}

@@ -91,6 +91,9 @@ type GrammarParams struct {
 	SchemaOrder bool
 	// If true, the text is an array of one or more calls instead of a single call. Default: 0.
 	ParallelToolCalls bool
+	// Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
+	// second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
+	MaxSchemaSteps uint32
 }
 
 // DefaultGrammarParams returns the library's defaults.
@@ -114,6 +117,7 @@ func newGrammarParams(c *C.sotto_grammar_params) *GrammarParams {
 	p.AssumeDistinctNames = c.assume_distinct_names != 0
 	p.SchemaOrder = c.schema_order != 0
 	p.ParallelToolCalls = c.parallel_tool_calls != 0
+	p.MaxSchemaSteps = uint32(c.max_schema_steps)
 	return &p
 }
 
@@ -141,6 +145,7 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.assume_distinct_names = flag(p.AssumeDistinctNames)
 	c.schema_order = flag(p.SchemaOrder)
 	c.parallel_tool_calls = flag(p.ParallelToolCalls)
+	c.max_schema_steps = C.uint32_t(p.MaxSchemaSteps)
 }
 
 // MatcherParams: capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher

@@ -22,6 +22,7 @@ Status check_ranges(const GrammarParams& params, Error* error) {
       {"max_digits", offsetof(GrammarParams, max_digits), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 400.0f, 0},
       {"max_string_length", offsetof(GrammarParams, max_string_length), RangeRow::kUint32, RangeRow::kHasSpecial, 1.0f, 2147483648.0f, 0},
       {"schema_draft", offsetof(GrammarParams, schema_draft), RangeRow::kUint32, RangeRow::kOnlyEnds, 7.0f, 2020.0f, 0},
+      {"max_schema_steps", offsetof(GrammarParams, max_schema_steps), RangeRow::kUint32, 0, 1.0f, kNoLimit, 0},
   };
   return check_rows(&params, kRows, error);
 }

@@ -386,6 +386,7 @@ struct GrammarParams {
   bool assume_distinct_names = false;
   bool schema_order = false;
   bool parallel_tool_calls = false;
+  uint32_t max_schema_steps = 100000000;
 };
 
 // Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached

@@ -127,6 +127,7 @@ TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
   spoil("schema_order", [](auto& p) { p.schema_order = 2; });
   spoil("max_digits", [](auto& p) { p.max_digits = 401; });
   spoil("max_string_length", [](auto& p) { p.max_string_length = UINT32_MAX; });
+  spoil("max_schema_steps", [](auto& p) { p.max_schema_steps = 0; });
   spoil("parallel_tool_calls", [](auto& p) { p.parallel_tool_calls = 2; });
   spoil("triggers", [](auto& p) { p.trigger_count = 1; });
   spoil("trigger_tokens", [](auto& p) { p.trigger_token_count = 1; });
@@ -187,10 +188,37 @@ TEST_F(GrammarArguments, CompilingInTooLittleMemoryFails) {
       EXPECT_EQ(static_cast<void*>(made), memory.data());
     } else {
       EXPECT_EQ(status, SOTTO_GRAMMAR_TOO_LARGE) << size << " " << error_.message;
+      EXPECT_EQ(error_.offset, UINT64_MAX) << size;
     }
   }
   EXPECT_TRUE(fitted);
   EXPECT_LT(least, sotto_grammar_typical_memory(source.size()));
+}
+
+// An offset says that more memory would not help.
+TEST_F(GrammarArguments, SchemaStepsAreLimited) {
+  const std::string source = R"({"allOf":[{"anyOf":[{"required":["a"]},{"required":["b"]}]},
+                                          {"anyOf":[{"required":["c"]},{"required":["d"]}]}]})";
+  sotto_grammar_params params;
+  sotto_grammar_params_init(&params, sizeof params);
+  params.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+  AlignedBytes memory(1 << 20);
+  sotto_grammar* made = nullptr;
+  size_t kept = 0;
+  const auto compile = [&](uint32_t max_steps) {
+    params.max_schema_steps = max_steps;
+    return sotto_grammar_compile(source.data(), source.size(), &params, memory.data(), memory.size(), &made, &kept,
+                                 &error_);
+  };
+  uint32_t steps = 1;
+  for (; steps < 10000 && compile(steps) != SOTTO_OK; ++steps) {
+    ASSERT_EQ(error_.status, SOTTO_GRAMMAR_TOO_LARGE) << error_.message;
+    EXPECT_EQ(error_.message, "max_schema_steps is " + std::to_string(steps) + "; the schema takes more steps");
+    EXPECT_EQ(error_.offset, 0u);
+    EXPECT_EQ(made, nullptr);
+  }
+  EXPECT_GT(steps, 10u);
+  EXPECT_LT(steps, 10000u);
 }
 
 TEST_F(GrammarArguments, WrongMatcherParametersAreRejected) {

@@ -240,6 +240,7 @@ class Calls {
     params.json_space = static_cast<sotto_json_space>(bytes_.below(3));
     params.schema_order = bytes_.below(2);
     params.max_string_length = bytes_.below(3);
+    if (bytes_.below(4) == 0) params.max_schema_steps = 1 + bytes_.below(64);
     const sotto_text trigger = {"th", 2};
     params.triggers = &trigger;
     params.trigger_count = bytes_.below(4) == 0 ? 1 : 0;

@@ -132,10 +132,10 @@ NATIVE(jlong, grammarCompile)
     sotto_error error = new_error();
     const sotto_status status =
         sotto_grammar_compile(text, size, &params, memory.bytes, capacity, &grammar, &used, &error);
-    const bool is_too_large = status == SOTTO_GRAMMAR_TOO_LARGE && capacity < limit;
+    const bool lacks_memory = status == SOTTO_GRAMMAR_TOO_LARGE && error.offset == UINT64_MAX && capacity < limit;
     const jlong handle = !env->ExceptionCheck() && status >= 0 ? reload(env, grammar) : 0;
     sotto_posix_free(&memory);
-    if (is_too_large && !env->ExceptionCheck()) continue;
+    if (lacks_memory && !env->ExceptionCheck()) continue;
     check(env, status, &error);
     return handle;
   }

@@ -145,14 +145,19 @@ export class ErrorSlot {
     this.instance.views.u32[this.address >>> 2] = structs.Error.size;
   }
 
+  /** The byte of the input that the failure has, or null. */
+  offset() {
+    const offset = this.instance.views.u64[(this.address + structs.Error.fields.offset[0]) >>> 3];
+    return offset === NO_OFFSET ? null : Number(offset);
+  }
+
   /** Throws if the status is a failure, and otherwise returns it. */
   check(status) {
     this.instance.throwFirst();
     if (status >= 0) return status;
     const { fields } = structs.Error;
     const message = this.instance.textToEnd(this.address + fields.message[0]);
-    const offset = this.instance.views.u64[(this.address + fields.offset[0]) >>> 3];
-    throw new SottoError(status, message, offset === NO_OFFSET ? null : Number(offset));
+    throw new SottoError(status, message, this.offset());
   }
 }
 

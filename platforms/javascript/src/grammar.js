@@ -28,7 +28,8 @@ export class Grammar {
         } finally {
           instance.release(memory);
         }
-        if (status !== Status.GRAMMAR_TOO_LARGE || size === COMPILE_LIMIT) return error.check(status);
+        const lacksMemory = status === Status.GRAMMAR_TOO_LARGE && error.offset() === null;
+        if (!lacksMemory || size === COMPILE_LIMIT) return error.check(status);
       }
     });
   }

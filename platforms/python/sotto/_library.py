@@ -10,7 +10,7 @@ import sys
 from .generated import abi
 from .generated.enums import Status
 
-_NO_OFFSET = 2**64 - 1
+NO_OFFSET = 2**64 - 1
 _VERSION_MAJOR = 1
 
 
@@ -74,7 +74,7 @@ def check(status: int, error: abi.Error | None = None) -> int:
     if error is None:
         raise SottoError(status)
     raise SottoError(status, error.message.decode("utf-8", "replace"),
-                     None if error.offset == _NO_OFFSET else error.offset)
+                     None if error.offset == NO_OFFSET else error.offset)
 
 
 def check_session(handle, status: int) -> int:

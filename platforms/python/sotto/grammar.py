@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ._callbacks import log_callback
 from ._convert import Filler, as_bytes, changed, integer, read
-from ._library import SottoError, check, lib
+from ._library import NO_OFFSET, SottoError, check, lib
 from ._resource import Block, Exclusive, Resource, Shared
 from .generated import abi, info
 from .generated.enums import GrammarLanguage, Status
@@ -101,7 +101,8 @@ class Grammar(Resource):
             while True:
                 memory = Block(size)
                 status = lib.sotto_grammar_compile(data, len(data), given, memory.address, size, handle, used, error)
-                if status != Status.GRAMMAR_TOO_LARGE or size == _COMPILE_LIMIT:
+                lacks_memory = status == Status.GRAMMAR_TOO_LARGE and error.offset == NO_OFFSET
+                if not lacks_memory or size == _COMPILE_LIMIT:
                     break
                 size = min(8 * size, _COMPILE_LIMIT)
         finally:

@@ -70,6 +70,12 @@ class StructuralTags {
   static const FormatType kTypes[];
   static constexpr uint64_t kMaxSteps = 8000000;  // limits the time of comparing triggers
 
+  // Fails because of an error in a grammar or pattern inside the tag.
+  Status fail_inside(uint32_t node, Status status, const Error& inner) {
+    if (builder_.workspace().exhausted()) return fail_too_large(error_);
+    return document_.fail(node, status, inner.message, error_);
+  }
+
   Status reject(uint32_t node, std::string_view what, Status status = Status::kGrammarSyntax) {
     return fail_in_source(error_, source_, document_[node].offset, what, status);
   }
@@ -159,7 +165,7 @@ class StructuralTags {
     uint32_t expression = kNoIndex;
     Error inner;
     const Status status = build_regex(document_.text(pattern), builder_, &expression, &inner);
-    if (status != Status::kOk) return document_.fail(pattern, status, inner.message, error_);
+    if (status != Status::kOk) return fail_inside(pattern, status, inner);
     builder_.append(list, expression);
     append_end(list, end);
     return Status::kOk;
@@ -170,7 +176,7 @@ class StructuralTags {
     SOTTO_TRY(check_text(source, false));
     Error inner;
     const Status status = parse_gbnf(document_.text(source), token_names(options_.vocabulary), builder_, &inner);
-    if (status != Status::kOk) return document_.fail(source, status, inner.message, error_);
+    if (status != Status::kOk) return fail_inside(source, status, inner);
     const uint32_t root = builder_.find_rule(std::string_view("root"));
     builder_.forget_names();
     if (root == kNoIndex) {

@@ -38,6 +38,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
     Branch branch = branches_.back();
     branches_.pop();
     while (branch.pending != kNoIndex && !branch.dead) {
+      schema_.spend(1);
       SOTTO_TRY(schema_.check_limits());
       if (++steps > kMaxGoalSteps || ++steps_ > kMaxStepsInAll)
         return schema_.unsupported(goal[0].node, "too many combinations of alternatives");

@@ -15,7 +15,7 @@ Status Patterns::parse(uint32_t node, RegexTree& tree) const {
   const std::string_view pattern = is_text ? document_.text(node) : document_.name(node);
   Error inner;
   const Status status = parse_regex(pattern, tree, workspace_, &inner);
-  if (status == Status::kOk) return schema_.check_limits();
+  if (status == Status::kOk || workspace_.exhausted()) return schema_.check_limits();
   return schema_.fail_at_node(status, node, inner.message);
 }
 

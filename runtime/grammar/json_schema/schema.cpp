@@ -79,9 +79,6 @@ constexpr std::string_view kAnnotations[] = {
     "contentEncoding", "contentSchema",
 };
 
-// Bounds the time of compiling to about a second.
-constexpr uint64_t kMaxSchemaSteps = 100'000'000;
-
 // Returns the first `size` characters, or all of them if there are fewer. Replaces substr(), which can throw.
 std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }
 
@@ -265,8 +262,9 @@ Status Schema::reject(uint32_t node, const char* what) const {
 
 Status Schema::check_limits() const {
   if (workspace_.exhausted()) return fail_too_large(error_);
-  if (steps_ <= kMaxSchemaSteps) return Status::kOk;
-  return fail(error_, Status::kGrammarUnsupported, "the schema takes too many steps to compile");
+  if (steps_ <= options_.max_schema_steps) return Status::kOk;
+  return fail_at(error_, Status::kGrammarTooLarge, document_[root_].offset, "max_schema_steps is ",
+                 options_.max_schema_steps, "; the schema takes more steps");
 }
 
 void Schema::warn() const {
@@ -414,7 +412,7 @@ void Schema::read_names() {
   auto* const slots = workspace_.take<uint32_t>(slot_count);
   if (slots == nullptr) return;
   names_.use(slots, slot_count);
-  for (uint32_t i = 0; i < named_.size() && steps_ <= kMaxSchemaSteps; ++i) {
+  for (uint32_t i = 0; i < named_.size() && steps_ <= options_.max_schema_steps; ++i) {
     if (find_name(named_[i]) == kNoIndex) names_.insert(hash_of(named_[i]), i);  // the first of equal names counts
   }
 }

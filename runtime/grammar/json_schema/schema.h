@@ -96,7 +96,8 @@ class Schema {
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
   // Counts steps of work that can grow faster than the document.
   void spend(uint64_t steps) const { steps_ += steps; }
-  // Fails if the workspace is exhausted or too many steps were spent.
+  // Fails if the workspace is exhausted, or if more than max_schema_steps were spent. In the second case, the error has
+  // an offset, because more memory would not help.
   Status check_limits() const;
 
   // Warns about members of schemas that look like assertions but assert nothing: unknown keywords and formats, and

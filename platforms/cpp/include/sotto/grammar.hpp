@@ -134,7 +134,7 @@ class Grammar {
       size_t kept = 0;
       const sotto_status status = sotto_grammar_compile(source.data(), source.size(), &c_params, memory.data(), size,
                                                         &grammar, &kept, report.out());
-      if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
+      if (status == SOTTO_GRAMMAR_TOO_LARGE && report.out()->offset == Error::no_offset && size < limit) continue;
       SOTTO_HPP_TRY_(status);
       // Reloads the grammar from its image, because a compiled grammar occupies the whole working memory of the
       // compiler.

@@ -33,6 +33,7 @@ constexpr Field kGrammarParams[] = {
     FIELD(sotto_grammar_params, assume_distinct_names, "assumeDistinctNames", "Z"),
     FIELD(sotto_grammar_params, schema_order, "schemaOrder", "Z"),
     FIELD(sotto_grammar_params, parallel_tool_calls, "parallelToolCalls", "Z"),
+    FIELD(sotto_grammar_params, max_schema_steps, "maxSchemaSteps", "I"),
 };
 
 constexpr Field kMatcherParams[] = {

@@ -45,7 +45,7 @@ export const structs = {
     },
   },
   GrammarParams: {
-    size: 88,
+    size: 92,
     init: "sotto_grammar_params_init",
     fields: {
       language: [4, "i32"],
@@ -64,6 +64,7 @@ export const structs = {
       assumeDistinctNames: [76, "bool"],
       schemaOrder: [80, "bool"],
       parallelToolCalls: [84, "bool"],
+      maxSchemaSteps: [88, "u32"],
     },
   },
   MatcherParams: {

@@ -620,6 +620,11 @@ export interface GrammarParams {
   schemaOrder?: boolean;
   /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   parallelToolCalls?: boolean;
+  /**
+   * Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
+   * second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
+   */
+  maxSchemaSteps?: number;
 }
 
 /**

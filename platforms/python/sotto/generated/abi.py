@@ -66,7 +66,7 @@ class GrammarParams(Struct):
         ("trigger_tokens", POINTER(i32)), ("trigger_token_count", size), ("json_space", i32), ("max_space", u32),
         ("allow_surrounding_whitespace", u32), ("max_digits", u32), ("max_string_length", u32), ("schema_draft", u32),
         ("assert_formats", u32), ("forbid_additional", u32), ("assume_distinct_names", u32), ("schema_order", u32),
-        ("parallel_tool_calls", u32)]
+        ("parallel_tool_calls", u32), ("max_schema_steps", u32)]
     COUNTS = {
         "triggers": "trigger_count", "trigger_tokens": "trigger_token_count"}
 

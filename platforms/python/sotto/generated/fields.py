@@ -45,6 +45,7 @@ class GrammarFields(TypedDict, total=False):
     assume_distinct_names: bool | None
     schema_order: bool | None
     parallel_tool_calls: bool | None
+    max_schema_steps: int | None
 
 
 class MatcherFields(TypedDict, total=False):

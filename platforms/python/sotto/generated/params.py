@@ -84,6 +84,9 @@ class GrammarParams:
     and objects that must contain a violation of a condition (such as propertyNames under "not"). Default: 0."""
     parallel_tool_calls: bool | None = None
     """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
+    max_schema_steps: int | None = None
+    """Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
+    second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1."""
 
 
 @dataclass(frozen=True)

@@ -657,6 +657,10 @@ pub struct sotto_grammar_params {
     pub schema_order: u32,
     /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
+    /// Maximum number of elementary steps in which a schema is translated, which bounds the time;
+    /// the default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
+    /// Default: 100000000. Range: at least 1.
+    pub max_schema_steps: u32,
 }
 
 /// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the

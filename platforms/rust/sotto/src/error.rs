@@ -88,6 +88,10 @@ impl Report {
         &mut self.0
     }
 
+    pub(crate) fn offset(&self) -> Option<u64> {
+        if self.0.offset == u64::MAX { None } else { Some(self.0.offset) }
+    }
+
     /// Returns the error for a status that the call has just returned.
     pub(crate) fn check(&self, status: i32) -> Result<i32> {
         if status >= 0 {
@@ -98,8 +102,7 @@ impl Report {
         }
         let end = self.0.message.iter().position(|&byte| byte == 0).unwrap_or(self.0.message.len());
         let message = String::from_utf8_lossy(&self.0.message[..end]).into_owned();
-        let offset = if self.0.offset == u64::MAX { None } else { Some(self.0.offset) };
-        Err(Error { status: Status::of(status), offset, message })
+        Err(Error { status: Status::of(status), offset: self.offset(), message })
     }
 }
 

@@ -952,6 +952,10 @@ impl GrammarParams {
         schema_order: bool,
         /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
+        /// Maximum number of elementary steps in which a schema is translated, which bounds the
+        /// time; the default is about a second. A schema that needs more fails with
+        /// GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
+        max_schema_steps: u32,
     }
 
     /// Start rule of a GBNF grammar. Default: "root".

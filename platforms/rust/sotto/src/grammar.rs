@@ -201,7 +201,7 @@ impl Grammar {
                     report.out(),
                 )
             });
-            if status == sys::SOTTO_GRAMMAR_TOO_LARGE && size < memory_limit {
+            if status == sys::SOTTO_GRAMMAR_TOO_LARGE && report.offset().is_none() && size < memory_limit {
                 size = size.saturating_mul(8).min(memory_limit);
                 continue;
             }

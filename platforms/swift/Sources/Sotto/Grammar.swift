@@ -98,7 +98,8 @@ private func compile(_ source: String, _ parameters: GrammarParameters) throws -
     var used = 0
     var details = newError()
     let status = sotto_grammar_compile(text.text, text.size, &given, memory.address, capacity, &made, &used, &details)
-    if status == Status.grammarTooLarge.rawValue && capacity < compileLimit {
+    let lacksMemory = status == Status.grammarTooLarge.rawValue && details.offset == UInt64.max
+    if lacksMemory && capacity < compileLimit {
       capacity = 8 * min(capacity, compileLimit / 8)
       continue
     }

@@ -19,7 +19,7 @@ macro_rules! each_field {
                 struct_size language root vocabulary log log_user_data triggers trigger_count
                 trigger_tokens trigger_token_count json_space max_space allow_surrounding_whitespace
                 max_digits max_string_length schema_draft assert_formats forbid_additional
-                assume_distinct_names schema_order parallel_tool_calls }
+                assume_distinct_names schema_order parallel_tool_calls max_schema_steps }
             sotto_matcher_params {
                 struct_size sequence_count rollback_count finish_within step_budget node_count
                 frame_count state_set_count state_count visit_count mask_bytes }

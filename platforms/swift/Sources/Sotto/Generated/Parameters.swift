@@ -78,6 +78,9 @@ public struct GrammarParameters {
   public var schemaOrder: Bool
   /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
+  /// Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
+  /// second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
+  public var maxSchemaSteps: UInt32
 
   /// Sets all properties to the defaults of the library.
   public init() {
@@ -96,6 +99,7 @@ public struct GrammarParameters {
     assumeDistinctNames = c.assume_distinct_names != 0
     schemaOrder = c.schema_order != 0
     parallelToolCalls = c.parallel_tool_calls != 0
+    maxSchemaSteps = c.max_schema_steps
   }
 
   func filled(_ arena: Arena) -> sotto_grammar_params {
@@ -118,6 +122,7 @@ public struct GrammarParameters {
     c.assume_distinct_names = assumeDistinctNames ? 1 : 0
     c.schema_order = schemaOrder ? 1 : 0
     c.parallel_tool_calls = parallelToolCalls ? 1 : 0
+    c.max_schema_steps = maxSchemaSteps
     return c
   }
 }
