@@ -209,9 +209,10 @@ SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, 
 /* The state of one or more sequences under a grammar. One thread at a time may use a matcher. */
 typedef struct sotto_matcher sotto_matcher;
 
-/* Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
- * matcher evicts cached results that are not in use. If that does not free enough, the call fails
- * with GRAMMAR_TOO_LARGE and changes nothing. */
+/* Capacities of a matcher. All memory is reserved at init. Nodes, frames, state sets and states
+ * share one block, in which the given numbers of each fit; a text may need more of one and fewer of
+ * another. When the memory is exhausted, the matcher evicts cached results that are not in use. If
+ * that does not free enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing. */
 typedef struct sotto_matcher_params {
   uint32_t struct_size;
   /* Number of sequences that the matcher follows at the same time. A session needs

@@ -148,9 +148,10 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.max_schema_steps = C.uint32_t(p.MaxSchemaSteps)
 }
 
-// MatcherParams: capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher
-// evicts cached results that are not in use. If that does not free enough, the call fails with GRAMMAR_TOO_LARGE and
-// changes nothing.
+// MatcherParams: capacities of a matcher. All memory is reserved at init. Nodes, frames, state sets and states share
+// one block, in which the given numbers of each fit; a text may need more of one and fewer of another. When the memory
+// is exhausted, the matcher evicts cached results that are not in use. If that does not free enough, the call fails
+// with GRAMMAR_TOO_LARGE and changes nothing.
 type MatcherParams struct {
 	// Number of sequences that the matcher follows at the same time. A session needs matcher_sequence_count of
 	// sotto_session_info. Default: 1. Range: 1 to 65536.

@@ -122,6 +122,7 @@ class FrameArray {
     columns_.layout(arena, capacity, grammar);
   }
 
+  const FrameColumns& columns() const { return columns_; }
   FrameSpan span(uint32_t first, uint32_t count) const { return {columns_.from(first), count}; }
   StackFrame operator[](uint32_t i) const { return columns_[i]; }
   uint32_t& parent(uint32_t i) { return columns_.plain[i].parent; }

@@ -19,7 +19,7 @@ void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const M
   arena.overlay([&](Arena& part) { stepper_.layout(part, grammar, limits, index); },
                 [&](Arena& part) { truncation_.layout(part, limits, index); },
                 [&](Arena& part) { united_ = part.take<StackTop>(united_capacity_); },
-                [&](Arena& part) { store_.layout_collection(part, limits); });
+                [&](Arena& part) { store_.layout_collection(part); });
 }
 
 StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest,
@@ -27,7 +27,7 @@ StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherPara
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, Pin{kNotComputed});
-  store_.init(grammar, completions);
+  store_.init(completions);
   stepper_.init(grammar, store_, budget_);
   truncation_.init(grammar, store_, budget_, longest);
   renew_budget();
@@ -59,7 +59,8 @@ StepResult LazyAutomaton::make(Pin* to, Make make) {
   StepResult result = make(&made);
   for (const bool keep_shared : {true, false}) {
     if (result != StepResult::kStoreFull) break;
-    const uint64_t stored = uint64_t{store_.set_count()} + store_.node_count() + store_.frame_count();
+    const StoreCounts& counts = store_.counts();
+    const uint64_t stored = uint64_t{counts.sets} + counts.nodes + counts.frames;
     if (!budget_.spend(stored)) return StepResult::kTooComplex;
     collect(to, keep_shared);
     result = make(&made);

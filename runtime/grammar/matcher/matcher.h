@@ -59,7 +59,7 @@ class TokenStepCache {
 
 class Matcher {
  public:
-  static constexpr size_t kObjectBytes = 1920;
+  static constexpr size_t kObjectBytes = 1984;
 
   // If `vocabulary` is null, the matcher accepts only bytes.
   static Status memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,

@@ -350,9 +350,13 @@ StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, siz
   if (*taken == 0) return StepResult::kDone;
   begin();
   flags_ = store_->state_set(set).flags;
+  // Storing the node moves the states of the set, so they are copied first.
+  state_count_ = static_cast<uint32_t>(states.size());
+  std::copy(states.begin(), states.end(), states_);
+  StackTop& counting = states_[top - states.data()];
   uint32_t node = 0;
   if (!store_->intern_node({&frame, 1}, &node)) return StepResult::kStoreFull;
-  for (const StackTop& s : states) states_[state_count_++] = {s.state, &s == top ? node : s.node};
+  counting.node = node;
   const StepResult result = store_set(next);
   if (result == StepResult::kDone) store_->state_set(*next).repeats_by_count = true;
   return result;

@@ -30,37 +30,132 @@ uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
 }  // namespace
 
 void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits) {
-  limits_ = limits;
+  // A collection needs memory for the new numbers of all nodes and sets. The bound keeps this memory, which shares its
+  // place with that of a step, small.
+  constexpr uint64_t kMaxGrowth = 4;
+  const auto grown = [](uint32_t count, uint32_t maximum) {
+    return static_cast<uint32_t>(std::min<uint64_t>(count * kMaxGrowth, maximum));
+  };
+  grammar_ = &grammar;
   class_count_ = grammar.class_count();
-  nodes_ = arena.take<StackNode>(size_t{limits.node_count} + 1);
-  frames_.layout(arena, limits.frame_count, grammar);
-  sets_ = arena.take<StateSet>(size_t{limits.state_set_count} + 1);
-  states_ = arena.take<StackTop>(limits.state_count);
+  completes_ = limits.finish_within != 0;
   has_narrow_rows_ = limits.state_set_count <= UINT8_MAX + 1u;
-  const size_t cells = size_t{limits.state_set_count} * class_count_;
+  estimate_ = {limits.node_count, limits.frame_count, limits.state_set_count, limits.state_count};
+  maximum_ = {grown(limits.node_count, MatcherParams::kMaxNodeCount), UINT32_MAX,
+              grown(limits.state_set_count, has_narrow_rows_ ? UINT8_MAX + 1u : MatcherParams::kMaxStateSetCount),
+              UINT32_MAX};
+  block_size_ = size_of(estimate_);
+  block_ = arena.take<uint8_t>(block_size_);
+}
+
+void StackStore::layout_collection(Arena& arena) {
+  new_nodes_ = arena.take<uint32_t>(maximum_.nodes);
+  new_sets_ = arena.take<uint16_t>(maximum_.sets);
+  stack_ = arena.take<uint32_t>(maximum_.nodes);
+}
+
+// Divides the block, so that there is memory for these numbers of elements.
+void StackStore::place(Arena& arena, const StoreCounts& counts) {
+  const size_t cells = size_t{counts.sets} * class_count_;
+  nodes_ = arena.take<StackNode>(size_t{counts.nodes} + 1);
+  frames_.layout(arena, counts.frames, *grammar_);
+  sets_ = arena.take<StateSet>(size_t{counts.sets} + 1);
+  states_ = arena.take<StackTop>(counts.states);
   narrow_rows_ = arena.take<uint8_t>(has_narrow_rows_ ? cells : 0);
   wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
-  node_index_.layout(arena, limits.node_count);
-  set_index_.layout(arena, limits.state_set_count);
-  const bool completes = limits.finish_within != 0;
-  node_completions_ = arena.take<uint32_t>(completes ? limits.node_count : 0);
-  set_completions_ = arena.take<SetCompletion>(completes ? limits.state_set_count : 0);
+  node_completions_ = arena.take<uint32_t>(completes_ ? counts.nodes : 0);
+  set_completions_ = arena.take<SetCompletion>(completes_ ? counts.sets : 0);
+  node_index_.layout(arena, counts.nodes);
+  set_index_.layout(arena, counts.sets);
+  capacity_ = counts;
 }
 
-void StackStore::layout_collection(Arena& arena, const MatcherParams& limits) {
-  new_nodes_ = arena.take<uint32_t>(limits.node_count);
-  new_sets_ = arena.take<uint16_t>(limits.state_set_count);
-  stack_ = arena.take<uint32_t>(limits.node_count);
+// Returns the size of a block for these numbers of elements, or SIZE_MAX.
+size_t StackStore::size_of(const StoreCounts& counts) const {
+  StackStore copy = *this;
+  Arena measure;
+  copy.place(measure, counts);
+  return measure.overflowed() ? SIZE_MAX : measure.size();
 }
 
-void StackStore::init(const CompiledGrammar& grammar, const Completions* completions) {
-  grammar_ = &grammar;
+// Divides the block again. Each array gets memory for what is wanted, and a part of the rest in proportion to what is
+// wanted and what was estimated. Returns false if too little would remain, because dividing would soon be needed again.
+bool StackStore::divide(const StoreCounts& wanted) {
+  constexpr uint64_t kParts = 1024;
+  constexpr uint64_t kMinParts = 32;
+  const auto with_rest = [&](uint64_t parts) {
+    const auto grown = [&](uint32_t count, uint32_t estimate, uint32_t maximum) {
+      const uint64_t more = (uint64_t{count} + estimate) * parts / kParts;
+      return static_cast<uint32_t>(std::min<uint64_t>(count + more, maximum));
+    };
+    return StoreCounts{
+        grown(wanted.nodes, estimate_.nodes, maximum_.nodes), grown(wanted.frames, estimate_.frames, maximum_.frames),
+        grown(wanted.sets, estimate_.sets, maximum_.sets), grown(wanted.states, estimate_.states, maximum_.states)};
+  };
+  if (wanted.nodes > maximum_.nodes || wanted.sets > maximum_.sets) return false;
+  if (size_of(with_rest(kMinParts)) > block_size_) return false;
+  uint64_t parts = kMinParts;
+  for (uint64_t step = kParts / 2; step > 0; step /= 2) {
+    if (size_of(with_rest(parts + step)) <= block_size_) parts += step;
+  }
+  const StackStore old = *this;
+  Arena arena(block_);
+  place(arena, with_rest(parts));
+  move_arrays(old);
+  rebuild_indices();
+  return true;
+}
+
+// Moves the contents of the arrays from their places in `old`. Arrays that move towards the beginning of the block are
+// moved in order, and then the others in reverse order, so that none is overwritten before it has been moved.
+void StackStore::move_arrays(const StackStore& old) {
+  struct Move {
+    void* to;
+    const void* from;
+    size_t size;
+  };
+  const auto move = [](auto* to, const auto* from, size_t count) { return Move{to, from, count * sizeof *to}; };
+  const FrameColumns& to = frames_.columns();
+  const FrameColumns& from = old.frames_.columns();
+  const size_t cells = size_t{counts_.sets} * class_count_;
+  // In the order of place().
+  const Move moves[] = {
+      move(nodes_, old.nodes_, size_t{counts_.nodes} + 1),
+      move(to.plain, from.plain, counts_.frames),
+      move(to.counts.counts, from.counts.counts, to.counts.counts == nullptr ? 0 : counts_.frames),
+      move(to.counts.high, from.counts.high, to.counts.high == nullptr ? 0 : counts_.frames),
+      move(sets_, old.sets_, size_t{counts_.sets} + 1),
+      move(states_, old.states_, counts_.states),
+      move(narrow_rows_, old.narrow_rows_, has_narrow_rows_ ? cells : 0),
+      move(wide_rows_, old.wide_rows_, has_narrow_rows_ ? 0 : cells),
+      move(node_completions_, old.node_completions_, completes_ ? counts_.nodes : 0),
+      move(set_completions_, old.set_completions_, completes_ ? counts_.sets : 0),
+  };
+  for (const Move& m : moves) {
+    if (m.size != 0 && m.to < m.from) std::memmove(m.to, m.from, m.size);
+  }
+  for (size_t i = std::size(moves); i-- > 0;) {
+    if (moves[i].size != 0 && moves[i].to > moves[i].from) std::memmove(moves[i].to, moves[i].from, moves[i].size);
+  }
+}
+
+// Returns whether there is memory for these numbers of additional elements.
+bool StackStore::reserve(uint32_t nodes, uint32_t frames, uint32_t sets, uint32_t states) {
+  const bool fits = capacity_.nodes - counts_.nodes >= nodes && capacity_.frames - counts_.frames >= frames &&
+                    capacity_.sets - counts_.sets >= sets && capacity_.states - counts_.states >= states;
+  if (fits) return true;
+  return divide({counts_.nodes + nodes, counts_.frames + frames, counts_.sets + sets, counts_.states + states});
+}
+
+void StackStore::init(const Completions* completions) {
   completions_ = completions;
+  Arena arena(block_);
+  place(arena, estimate_);
   node_index_.clear();
   set_index_.clear();
   nodes_[0].first = 0;
-  node_count_ = frame_count_ = state_count_ = 0;
-  set_count_ = kFirstSet;
+  counts_ = {};
+  counts_.sets = kFirstSet;
   uint32_t node = 0;
   for (const uint32_t state : {kAcceptState, kUnknownState}) {
     const StackFrame outermost{state, 0};
@@ -132,19 +227,17 @@ bool StackStore::intern_component(FrameSpan frames, std::span<const uint32_t> en
     *first = known;
     return true;
   }
-  if (limits_.node_count - node_count_ < size || limits_.frame_count - frame_count_ < frames.size()) {
-    return false;
-  }
-  *first = node_count_;
+  if (!reserve(size, static_cast<uint32_t>(frames.size()), 0, 0)) return false;
+  *first = counts_.nodes;
   begin = 0;
   for (uint32_t member = 0; member < size; ++member) {
-    nodes_[node_count_++] = {frame_count_, *first, member == 0 ? size : 0, 0, is_cyclic, false};
+    nodes_[counts_.nodes++] = {counts_.frames, *first, member == 0 ? size : 0, 0, is_cyclic, false};
     for (; begin < ends[member]; ++begin) {
       StackFrame frame = frames[begin];
       if (frame.parent >= kInternal) frame.parent = *first + (frame.parent - kInternal);
-      frames_.set(frame_count_++, frame);
+      frames_.set(counts_.frames++, frame);
     }
-    nodes_[node_count_].first = frame_count_;
+    nodes_[counts_.nodes].first = counts_.frames;
   }
   node_index_.insert(index_hash, *first);
   measure(*first);
@@ -216,16 +309,14 @@ bool StackStore::intern_set(std::span<const StackTop> states, uint8_t flags, uin
     *set = known;
     return true;
   }
-  if (set_count_ == limits_.state_set_count || limits_.state_count - state_count_ < states.size()) {
-    return false;
-  }
-  *set = set_count_++;
+  if (!reserve(0, 0, 1, static_cast<uint32_t>(states.size()))) return false;
+  *set = counts_.sets++;
   const uint8_t repeated = flags == 0 ? repeated_classes(states) : uint8_t{0};
-  sets_[*set] = {state_count_, hash, 0, flags, false, false, false, StateSet::kUnknownClasses, repeated};
+  sets_[*set] = {counts_.states, hash, 0, flags, false, false, false, StateSet::kUnknownClasses, repeated};
   if (completions_ != nullptr) set_completions_[*set] = {completion_of(states, flags), kNoCompletion};
-  std::copy(states.begin(), states.end(), states_ + state_count_);
-  state_count_ += static_cast<uint32_t>(states.size());
-  sets_[set_count_].first = state_count_;
+  std::copy(states.begin(), states.end(), states_ + counts_.states);
+  counts_.states += static_cast<uint32_t>(states.size());
+  sets_[counts_.sets].first = counts_.states;
   begin_row(*set);
   set_index_.insert(hash, *set);
   return true;
@@ -283,13 +374,13 @@ void StackStore::mark_set(uint32_t set, uint32_t* stack_size) {
 
 // Marks the sets to keep, and the nodes that can be reached from them.
 void StackStore::mark(std::span<const Pin> pins, Keep keep) {
-  std::memset(new_sets_, 0xFF, set_count_ * sizeof *new_sets_);
-  std::memset(new_nodes_, 0xFF, node_count_ * sizeof *new_nodes_);
+  std::memset(new_sets_, 0xFF, counts_.sets * sizeof *new_sets_);
+  std::memset(new_nodes_, 0xFF, counts_.nodes * sizeof *new_nodes_);
   uint32_t stack_size = 0;
   mark_node(kRootNode, &stack_size);
   mark_node(kUnknownNode, &stack_size);
   for (const Pin& pin : pins) mark_set(pin.set, &stack_size);
-  for (uint32_t i = kFirstSet; keep != Keep::kNothing && i < set_count_; ++i) {
+  for (uint32_t i = kFirstSet; keep != Keep::kNothing && i < counts_.sets; ++i) {
     const bool is_kept = sets_[i].was_used || keep == Keep::kShared;
     if (sets_[i].is_shared && is_kept) mark_set(i, &stack_size);
   }
@@ -307,7 +398,7 @@ void StackStore::mark(std::span<const Pin> pins, Keep keep) {
 void StackStore::move_nodes() {
   uint32_t kept = 0;
   uint32_t kept_frames = 0;
-  for (uint32_t first = 0; first < node_count_;) {
+  for (uint32_t first = 0; first < counts_.nodes;) {
     const uint32_t size = nodes_[first].component_size;
     if (new_nodes_[first] != kUnset) {
       for (uint32_t i = 0; i < size; ++i) new_nodes_[first + i] = kept + i;
@@ -327,20 +418,20 @@ void StackStore::move_nodes() {
     }
     first += size;
   }
-  node_count_ = kept;
-  frame_count_ = nodes_[kept].first = kept_frames;
+  counts_.nodes = kept;
+  counts_.frames = nodes_[kept].first = kept_frames;
 }
 
 // Moves the kept sets together. All sets are numbered before the first one is moved, because their rows refer to each
 // other.
 void StackStore::move_sets() {
   uint32_t kept = kFirstSet;
-  for (uint32_t set = kFirstSet; set < set_count_; ++set) {
+  for (uint32_t set = kFirstSet; set < counts_.sets; ++set) {
     if (new_sets_[set] == kNoNewSet) continue;
     new_sets_[set] = static_cast<uint16_t>(kept++);
   }
   uint32_t kept_states = 0;
-  for (uint32_t set = kFirstSet; set < set_count_; ++set) {
+  for (uint32_t set = kFirstSet; set < counts_.sets; ++set) {
     const uint16_t moved = new_sets_[set];
     if (moved == kNoNewSet) continue;
     StateSet copy = sets_[set];
@@ -351,8 +442,8 @@ void StackStore::move_sets() {
     if (completions_ != nullptr) set_completions_[moved] = set_completions_[set];
     sets_[moved] = copy;
   }
-  set_count_ = kept;
-  state_count_ = sets_[kept].first = kept_states;
+  counts_.sets = kept;
+  counts_.states = sets_[kept].first = kept_states;
 }
 
 void StackStore::move_row(uint32_t set, uint32_t moved) {
@@ -366,31 +457,31 @@ void StackStore::move_row(uint32_t set, uint32_t moved) {
 void StackStore::rebuild_indices() {
   node_index_.clear();
   set_index_.clear();
-  for (uint32_t first = 0; first < node_count_; first += nodes_[first].component_size) {
+  for (uint32_t first = 0; first < counts_.nodes; first += nodes_[first].component_size) {
     node_index_.insert(hash_component(first), first);
   }
-  for (uint32_t set = kFirstSet; set < set_count_; ++set) {
+  for (uint32_t set = kFirstSet; set < counts_.sets; ++set) {
     sets_[set].hash = hash_states(states(set), sets_[set].flags);
     set_index_.insert(sets_[set].hash, set);
   }
 }
 
 bool StackStore::has_third_free() const {
-  const auto fits = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
-  return fits(set_count_, limits_.state_set_count) && fits(node_count_, limits_.node_count) &&
-         fits(frame_count_, limits_.frame_count) && fits(state_count_, limits_.state_count);
+  const auto fits = [](size_t count, size_t limit) { return count <= limit - limit / 3; };
+  return fits(counts_.sets, maximum_.sets) && fits(counts_.nodes, maximum_.nodes) &&
+         fits(size_of(counts_), block_size_);
 }
 
 void StackStore::collect(std::span<Pin> pins, Keep keep) {
   mark(pins, keep);
   move_nodes();
   move_sets();
-  rebuild_indices();
+  if (!divide(counts_)) rebuild_indices();
   for (Pin& pin : pins) {
     if (pin.set >= kFirstSet) pin.set = new_sets_[pin.set];
   }
   if (keep == Keep::kShared) return;
-  for (uint32_t i = kFirstSet; i < set_count_; ++i) sets_[i].was_used = false;
+  for (uint32_t i = kFirstSet; i < counts_.sets; ++i) sets_[i].was_used = false;
 }
 
 }  // namespace sotto

@@ -15,8 +15,10 @@
 // frame: the outer list continues in the state before "," or "]". After "[[],[" and "[[[]],[" the same rules are open
 // and return to the same state, so all three texts have the same node and the same state set.
 //
-// All memory is reserved when the matcher is created. When it is full, collect() keeps only what the given sets need,
-// which it compacts and renumbers.
+// All memory is reserved when the matcher is created. The arrays of nodes, frames, sets and states share one block,
+// because their proportions depend on the text: whenever one of them is full, the block is divided again as in
+// Garwick's algorithm (Knuth, The Art of Computer Programming, volume 1, section 2.2.2). When the block as a whole is
+// full, collect() keeps only what the given sets need, which it compacts and renumbers.
 #pragma once
 
 #include <cstddef>
@@ -99,13 +101,21 @@ struct SetCompletion {
   uint32_t max_after_token;
 };
 
+// Numbers of elements in the arrays of the store.
+struct StoreCounts {
+  uint32_t nodes = 0;
+  uint32_t frames = 0;
+  uint32_t sets = 0;
+  uint32_t states = 0;
+};
+
 class StackStore {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits);
   // Takes the memory that is used only by collect().
-  void layout_collection(Arena& arena, const MatcherParams& limits);
+  void layout_collection(Arena& arena);
   // `completions` is null without finish_within.
-  void init(const CompiledGrammar& grammar, const Completions* completions);
+  void init(const Completions* completions);
 
   const StackNode& node(uint32_t index) const { return nodes_[index]; }
   FrameSpan frames(uint32_t node) const { return frames_.span(nodes_[node].first, frame_count(node)); }
@@ -132,9 +142,10 @@ class StackStore {
   uint32_t completion(uint32_t set) const { return completions_ == nullptr ? 0 : set_completions_[set].shortest; }
   // Requires finish_within.
   uint32_t& max_after_token(uint32_t set) { return set_completions_[set].max_after_token; }
-  uint32_t set_count() const { return set_count_; }
-  uint32_t node_count() const { return node_count_; }
-  uint32_t frame_count() const { return frame_count_; }
+  uint32_t set_count() const { return counts_.sets; }
+  const StoreCounts& counts() const { return counts_; }
+
+  // Each function below may divide the block again, which moves the arrays but keeps the ids.
 
   // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if there is not
   // enough memory.
@@ -150,10 +161,15 @@ class StackStore {
   enum class Keep : uint8_t { kShared, kUsed, kNothing };
   // Drops everything that the pinned and the kept sets do not need, and renumbers the pins in place.
   void collect(std::span<Pin> pins, Keep keep);
-  // Returns whether a third of each array is free. Otherwise the next collection would be needed soon.
+  // Returns whether a third of the memory is free. Otherwise the next collection would be needed soon.
   bool has_third_free() const;
 
  private:
+  void place(Arena& arena, const StoreCounts& counts);
+  size_t size_of(const StoreCounts& counts) const;
+  bool divide(const StoreCounts& wanted);
+  void move_arrays(const StackStore& old);
+  bool reserve(uint32_t nodes, uint32_t frames, uint32_t sets, uint32_t states);
   uint32_t frame_count(uint32_t node) const { return nodes_[node + 1].first - nodes_[node].first; }
   bool component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const;
   uint32_t hash_component(uint32_t first) const;
@@ -172,10 +188,16 @@ class StackStore {
 
   const CompiledGrammar* grammar_ = nullptr;
   const Completions* completions_ = nullptr;
-  MatcherParams limits_;
+  StoreCounts estimate_;  // the division of the block before the first set is stored
+  StoreCounts maximum_;   // for any division; the frames and states are limited only by the block
+  StoreCounts capacity_;  // of the present division
+  StoreCounts counts_;
   uint32_t class_count_ = 0;
+  bool completes_ = false;        // true with finish_within
   bool has_narrow_rows_ = false;  // true if all numbers of sets fit in bytes
-  StackNode* nodes_ = nullptr;    // all nodes, followed by one whose first frame is the end of all frames
+  size_t block_size_ = 0;
+  uint8_t* block_ = nullptr;    // contains the arrays and indices below
+  StackNode* nodes_ = nullptr;  // all nodes, followed by one whose first frame is the end of all frames
   FrameArray frames_;
   StateSet* sets_ = nullptr;  // all sets, followed by one that marks the end
   StackTop* states_ = nullptr;
@@ -190,10 +212,6 @@ class StackStore {
   uint32_t* new_nodes_ = nullptr;  // during a collection, the new numbers of nodes and sets
   uint16_t* new_sets_ = nullptr;
   uint32_t* stack_ = nullptr;
-  uint32_t node_count_ = 0;
-  uint32_t frame_count_ = 0;
-  uint32_t set_count_ = 0;
-  uint32_t state_count_ = 0;
 };
 
 }  // namespace sotto

@@ -54,10 +54,13 @@ StepResult StackTruncation::apply(uint32_t set, uint32_t depth, uint32_t* trunca
 StepResult StackTruncation::make_set(uint32_t set, uint32_t depth, uint32_t* truncated) {
   const auto states = store_->states(set);
   if (states.size() > capacity_) return StepResult::kTooComplex;
-  uint32_t count = 0;
-  for (const StackTop& top : states) {
+  // Storing nodes moves the states of the set, so they are copied first.
+  auto count = static_cast<uint32_t>(states.size());
+  std::copy(states.begin(), states.end(), states_);
+  for (uint32_t i = 0; i < count; ++i) {
+    StackTop& top = states_[i];
     SOTTO_TRY_STEP(resolve({top.node, depth}));
-    states_[count++] = {top.state, result_of(top.node, depth)};
+    top.node = result_of(top.node, depth);
   }
   std::sort(states_, states_ + count, stack_top_less);
   count = static_cast<uint32_t>(std::unique(states_, states_ + count) - states_);

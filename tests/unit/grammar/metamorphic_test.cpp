@@ -194,7 +194,7 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
   limits.rollback_count = 0;
   limits.node_count = 24;
   limits.state_set_count = 16;
-  limits.frame_count = limits.state_count = 64;
+  limits.frame_count = limits.state_count = 32;
   TestMatcher matcher(grammar, &vocabulary, limits);
   const auto config = [&](uint32_t i) { return matcher->automaton().pins()[1 + i].set; };
   uint64_t random = 5;

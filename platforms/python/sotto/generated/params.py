@@ -91,9 +91,10 @@ class GrammarParams:
 
 @dataclass(frozen=True)
 class MatcherParams:
-    """Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts cached
-    results that are not in use. If that does not free enough, the call fails with GRAMMAR_TOO_LARGE and changes
-    nothing."""
+    """Capacities of a matcher. All memory is reserved at init. Nodes, frames, state sets and states share one block, in
+    which the given numbers of each fit; a text may need more of one and fewer of another. When the memory is exhausted,
+    the matcher evicts cached results that are not in use. If that does not free enough, the call fails with
+    GRAMMAR_TOO_LARGE and changes nothing."""
 
     sequence_count: int | None = None
     """Number of sequences that the matcher follows at the same time. A session needs matcher_sequence_count of

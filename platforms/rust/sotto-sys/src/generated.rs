@@ -663,9 +663,10 @@ pub struct sotto_grammar_params {
     pub max_schema_steps: u32,
 }
 
-/// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
-/// matcher evicts cached results that are not in use. If that does not free enough, the call fails
-/// with GRAMMAR_TOO_LARGE and changes nothing.
+/// Capacities of a matcher. All memory is reserved at init. Nodes, frames, state sets and states
+/// share one block, in which the given numbers of each fit; a text may need more of one and fewer
+/// of another. When the memory is exhausted, the matcher evicts cached results that are not in use.
+/// If that does not free enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_params {
