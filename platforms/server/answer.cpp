@@ -24,6 +24,7 @@ Json finish_reason(Status stop) {
     case Status::ok:
       return nullptr;
     case Status::max_tokens:
+    case Status::context_full:
     case Status::time:
       return "length";
     default:

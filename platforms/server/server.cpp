@@ -24,9 +24,11 @@ constexpr int kBadRequest = 400, kUnauthorized = 401, kNotFound = 404, kUnsuppor
 
 void set_json(httplib::Response& response, const Json& json) { response.set_content(json.dump(), kJson); }
 
+const char* error_type(int status) { return status == kServerError ? "server_error" : "invalid_request_error"; }
+
 void set_error(httplib::Response& response, int status, const std::string& message) {
   response.status = status;
-  set_json(response, error_answer(message, status == kServerError ? "server_error" : "invalid_request_error"));
+  set_json(response, error_answer(message, error_type(status)));
 }
 
 // Compares texts in a time that does not depend on the position of the first difference, so that clients cannot guess
@@ -219,8 +221,10 @@ class Server {
       });
       if (request.includes_usage) send(event(answer.usage_chunk(usage)));
       send("data: [DONE]\n\n");
+    } catch (const Failure& failure) {
+      send(event(error_answer(failure.what(), error_type(kBadRequest))));
     } catch (const std::exception& error) {
-      send(event(error_answer(error.what(), "invalid_request_error")));
+      send(event(error_answer(error.what(), error_type(kServerError))));
     }
   }
 

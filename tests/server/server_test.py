@@ -110,6 +110,9 @@ def check_texts(server):
     equal([choice["text"] for choice in several], [expected] * 2, "prompts of tokens")
     stopped = server.post("/v1/completions", prompt=PROMPT, max_tokens=20, seed=5, stop=[expected[10:14]])["choices"][0]
     equal((stopped["text"], stopped["finish_reason"]), (expected[:10], "stop"))
+    full = server.post("/v1/completions", prompt=PROMPT, max_tokens=10000, seed=5, ignore_end=True)
+    equal(full["choices"][0]["finish_reason"], "length", "a text that fills the context")
+    expect(full["usage"]["completion_tokens"] < 10000, full["usage"])
     greedy = server.post("/v1/completions", prompt=PROMPT, max_tokens=8, temperature=0, top_k=5, logprobs=2)
     equal(greedy["choices"][0]["text"], generated(server, "-n", "8", "--temp", "0"))
     scores = greedy["choices"][0]["logprobs"]
