@@ -214,7 +214,9 @@ Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancel
   const uint64_t kept = agreed - std::min(agreed, mirrored_from_);
   const bool fits =
       params_.overflow != Overflow::kStop || first + text.size() - mirrored_from_ <= params_.context_tokens;
-  if (agreed > oldest && kv_.can_rewind(kept) && fits) {
+  // If no token follows, the last one is evaluated again, as if it had been dropped, too.
+  const bool is_followed = agreed < first + text.size() || kept == known;
+  if (agreed > oldest && kv_.can_rewind(is_followed ? kept : kept - 1) && fits) {
     if (kept < known) kv_.rewind(kept);
   } else {
     // Start again. If the text exceeds the context, only its newer half is evaluated, which leaves space for the tokens
