@@ -92,12 +92,12 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelParams& p
     return fail(error, Status::kCpuUnsupported, "isa is ", isa_name(params.isa),
                 "; it must be one that this CPU and this build have");
   }
+  SOTTO_TRY(plan->view.open(file, file_size, error));
   const Isa isa = plan->kernels->isa;
   if (!select_linear_isa(isa)) {
     return fail(error, Status::kInvalidState, "isa is ", isa_name(isa),
                 "; it must be the one that this process uses already");
   }
-  SOTTO_TRY(plan->view.open(file, file_size, error));
   plan->copy = params.copy_weights;
   if (!int4_available() && has_int4_weights(plan->view)) {
     return fail(error, Status::kModelUnsupported, "4-bit weights: this library is built with SOTTO_WITH_INT4=OFF");
