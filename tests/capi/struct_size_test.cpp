@@ -50,6 +50,7 @@ TEST(StructSize, ParamsInitWritesWholeFields) {
   check_init(sotto_grammar_params_init);
   check_init(sotto_matcher_params_init);
   check_init(sotto_watermark_params_init);
+  check_init(sotto_chat_params_init);
 }
 
 TEST(StructSize, HalfAPointerIsNotRead) {
