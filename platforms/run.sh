@@ -24,6 +24,7 @@ usage: sh platforms/run.sh COMMAND
                               bare: the same in scalar code that needs no system;
                               consumer: a project that includes the library, per build type;
                               amalgamation: the library as two files, compiled with a compiler alone;
+                              amalgamation-targets: the same for many systems, with Zig's compiler;
                               packages: those of \`release\`, made twice, installed and used;
                               debian: packages for Debian, checked by lintian, installed and used;
                               style or tidy: formatting and the API reference, or clang-tidy;
@@ -143,6 +144,9 @@ PIP_NO_INDEX=1"
   touch "$tools/installed"
 }
 
+# Installs Zig's compiler, and what runs programs for WASI.
+install_zig() { install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1; }
+
 # build PRESET [TARGETS]
 build() {
   install_packages
@@ -155,7 +159,7 @@ build() {
     configure=always
   fi
   case $1 in
-    linux-musl|wasm32|macos|windows-*) [ "$(uname -s)" = Darwin ] || install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1 ;;
+    linux-musl|wasm32|macos|windows-*) [ "$(uname -s)" = Darwin ] || install_zig ;;
     style|tidy) install_python_tools style clang-format==14.0.6 clang-tidy==14.0.6 ;;
   esac
   cd "$root"
@@ -175,7 +179,7 @@ release() {
   has npm || packages="$packages nodejs npm"
   install_packages
   install_toolchains
-  install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1
+  install_zig
   python3 -B "$root/platforms/packages/release.py" "$1" --zig "$root/build/tools/zig/bin/python3"
 }
 
@@ -199,6 +203,7 @@ case $command in
     preset=${1-release}
     case $preset in
       consumer|amalgamation|packages) ;;
+      amalgamation-targets) packages="$packages python3-venv qemu-user wine64 wine" ;;
       debian) packages="$packages debhelper lintian" ;;
       release|debug) packages="$packages abigail-tools" ;;
       asan) packages="$packages clang libclang-rt-dev" ;;
@@ -224,6 +229,11 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
     if [ "$preset" = amalgamation ]; then
       install_packages
       exec python3 -B "$root/platforms/amalgamation/check.py"
+    fi
+    if [ "$preset" = amalgamation-targets ]; then
+      install_packages
+      install_zig
+      exec "$root/build/tools/zig/bin/python3" -B "$root/platforms/amalgamation/targets.py"
     fi
     if [ "$preset" = debian ]; then
       install_packages

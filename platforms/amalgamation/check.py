@@ -44,6 +44,13 @@ def run(directory, *command):
     return done.stdout
 
 
+def check_text(text):
+    """Ends the program unless `text`, the output of generate.c, begins as README.md shows it."""
+    expected = re.search(rf"^{PROMPT}(.*) \.\.\.$", (ROOT / "README.md").read_text(), re.MULTILINE)[1]
+    if not text.startswith(expected):
+        raise SystemExit(f"the example streams {text!r} instead of {expected!r}")
+
+
 def cpu_seconds():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -81,9 +88,7 @@ def main():
 
         run(directory, *cxx, "-I.", "-x", "c++", "generate.c", "-x", "none", "sotto.o", "-o", "generate")
         text = run(directory, *emulator, "./generate", MODEL, PROMPT)
-        expected = re.search(rf"^{PROMPT}(.*) \.\.\.$", (ROOT / "README.md").read_text(), re.MULTILINE)[1]
-        if not text.startswith(expected):
-            raise SystemExit(f"the example streams {text!r} instead of {expected!r}")
+        check_text(text)
 
         (directory / "shared_copy.cpp").write_text(SHARED_COPY)
         (directory / "private_copy.cpp").write_text(PRIVATE_COPY)
