@@ -18,6 +18,7 @@ usage: sh platforms/run.sh COMMAND
   test [PRESET]               build everything and run the tests; PRESET is release (the default),
                               debug, asan, tsan or bindings: those of the other languages, in
                               build/release, with the toolchains that Debian has for them;
+                              coverage: which lines and branches of the libraries the tests reach;
                               rpi-aarch64 or rpi-armv7: for ARM, under emulation (-cpus added: only
                               what runs on several CPUs, in a few minutes);
                               small or rpi-aarch64-small: the library with basic sampling only;
@@ -207,7 +208,7 @@ case $command in
       debian) packages="$packages debhelper lintian" ;;
       release|debug) packages="$packages abigail-tools" ;;
       asan) packages="$packages clang libclang-rt-dev" ;;
-      tsan|bindings|small|bare) ;;
+      tsan|coverage|bindings|small|bare) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages $download_packages g++-aarch64-linux-gnu qemu-user" ;;
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
@@ -252,6 +253,7 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
     build "$preset"
     case $preset in
       macos) exit 0 ;;
+      coverage) exec python3 -B tests/tools/coverage.py build/coverage ;;
       style)
         tools=$root/build/tools/style/bin
         exec python3 -B tests/tools/check_style.py . --format "$tools/clang-format" --doxygen doxygen --output build/reference ;;

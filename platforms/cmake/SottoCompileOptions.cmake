@@ -1,5 +1,6 @@
 # sotto_options: the compile options of the whole project.
 # sotto_core_options: additionally, the C++ subset of runtime/, kernels/ and capi/.
+# sotto_counters: counters of the lines and branches that run, in builds with SOTTO_COVERAGE.
 
 add_library(sotto_options INTERFACE)
 target_include_directories(sotto_options INTERFACE ${PROJECT_SOURCE_DIR})
@@ -15,8 +16,14 @@ target_compile_options(sotto_options INTERFACE
   # GCC 12 warns about its own std::string (GCC bug 105651).
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 
+add_library(sotto_counters INTERFACE)
+if(SOTTO_COVERAGE)
+  target_compile_options(sotto_counters INTERFACE --coverage -O1 -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
 add_library(sotto_core_options INTERFACE)
-target_link_libraries(sotto_core_options INTERFACE sotto_options)
+target_link_libraries(sotto_core_options INTERFACE sotto_options sotto_counters)
 target_compile_options(sotto_core_options INTERFACE
   # Optimizes the library also in a project that includes this one and has no build type, which is CMake's default.
   $<$<CONFIG:>:-O2>
