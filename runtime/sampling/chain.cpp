@@ -103,7 +103,7 @@ bool Chain::can_ban() const {
 
 void Chain::run(Candidates& candidates, const StageInput& input, Skip skip) const {
   for (const StageKind kind : stages()) {
-    if ((skip.bans && has(kind, kBansTokens)) || (skip.truncations && !has(kind, kReweighs))) continue;
+    if ((skip.bans && has(kind, kBansTokens)) || (skip.all_but_reweighing && !has(kind, kReweighs))) continue;
     stage_of(kind).run(candidates, input);
   }
 }

@@ -26,8 +26,8 @@ class Chain {
  public:
   // Kinds of stages that run() skips.
   struct Skip {
-    bool bans = false;         // stages that ban tokens
-    bool truncations = false;  // all stages except those that change logits because of the text
+    bool bans = false;                // stages that ban tokens
+    bool all_but_reweighing = false;  // all stages except those that change logits because of the text
   };
 
   // Builds the chain for `params`, which must have passed check_stages().

@@ -14,16 +14,16 @@ LogProbabilities::LogProbabilities(const Kernels& kernels, std::span<const float
     const auto count = max_ > 0 ? std::count(logits.begin(), logits.end(), max_logit()) : std::ssize(logits);
     sum_ = static_cast<double>(count);
   } else {
-    constexpr size_t kLanes = 4;  // independent sums, because one would wait for each addition
-    double lanes[kLanes] = {};
+    constexpr size_t kSums = 4;  // independent sums, because one would wait for each addition
+    double sums[kSums] = {};
     for_each_power_chunk(kernels, logits, max_logit(), [&](float* powers, size_t, size_t count) {
-      const size_t padded = align_up(count, kLanes);
+      const size_t padded = align_up(count, kSums);
       std::fill(powers + count, powers + padded, 0.0f);
-      for (size_t i = 0; i < padded; i += kLanes) {
-        for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(powers[i + lane]);
+      for (size_t i = 0; i < padded; i += kSums) {
+        for (size_t j = 0; j < kSums; ++j) sums[j] += static_cast<double>(powers[i + j]);
       }
     });
-    sum_ = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    sum_ = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
   ln_sum_ = ln(sum_);
 }

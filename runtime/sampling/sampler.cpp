@@ -121,7 +121,7 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
 
 Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   const SamplerState state;
-  run(logits, mask, make_stage_input(input, state), {.truncations = true});
+  run(logits, mask, make_stage_input(input, state), {.all_but_reweighing = true});
   return candidates_;
 }
 

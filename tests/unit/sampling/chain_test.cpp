@@ -22,7 +22,7 @@ std::vector<StageKind> order_of(const SamplerParams& params, const std::set<Stag
   return found;
 }
 
-TEST(Chain, PresetsHoldEveryStageOnce) {
+TEST(Chain, OrdersHoldEveryStageOnce) {
   for (const ChainOrder order : {ChainOrder::kDefault, ChainOrder::kTransformers, ChainOrder::kVllm}) {
     SamplerParams params;
     params.order = order;
@@ -32,7 +32,7 @@ TEST(Chain, PresetsHoldEveryStageOnce) {
   }
 }
 
-TEST(Chain, PresetsAreInTheOrdersOfTheirModels) {
+TEST(Chain, OrdersEqualThoseOfOtherPrograms) {
   SamplerParams params;
   const std::vector<StageKind> llama = {kBias,    kRepetition, kDry,  kTopNSigma, kTopK,
                                         kTypical, kTopP,       kMinP, kXtc,       kTemperature};
