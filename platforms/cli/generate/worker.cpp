@@ -92,8 +92,10 @@ std::optional<SessionGrammar> make_grammar(const GenerateOptions& options, const
   } catch (const Failure& failure) {
     // The limit was not given as an option.
     if (!options.finishes_by_default || failure.parameter() != "finish_within") throw;
+    const std::string& reason = failure.reason();
+    const size_t requirement = std::min(reason.find(';'), reason.size());
     throw Failure("--max-tokens and the context leave " + std::to_string(grammar_options.matcher.finish_within) +
-                  " tokens" + failure.reason().substr(failure.reason().find(';')));
+                  " tokens" + reason.substr(requirement));
   }
 }
 
