@@ -23,7 +23,7 @@ enum class TokenizerModel : uint8_t { kByteBpe = 0, kCharacterBpe = 1, kUnigram 
 // begin with a space. kIfMissingAtStart: likewise, but only at the start of the whole text.
 enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart = 2, kAlways = 3 };
 
-// Where a word has its space when the pre-tokenizer strips white space: nowhere, before or after.
+// The place of the space that a word gets if the pre-tokenizer strips white space. kNone: the word gets no space.
 enum class WordSpace : uint8_t { kNone = 0, kBefore = 1, kAfter = 2 };
 
 // A BPE merge of two tokens, whose rank is its index in the list of merges.

@@ -26,7 +26,8 @@ namespace sotto {
 struct SampledToken {
   int32_t token;
   // ln p under the distribution that the token was selected from, or NaN unless SamplerParams::log_probabilities is
-  // set. A greedy selection uses the distribution of reweigh().
+  // set. For greedy selection, this is the distribution after the last stage that may change which token is the most
+  // likely one (Chain::make()).
   float sampled_log_probability;
   // Number of tokens that could be drawn from that distribution, or 0 unless SamplerParams::statistics is set. It is 1
   // for greedy selection.

@@ -14,7 +14,7 @@ namespace sotto {
 
 // Combines the logits of a session and of its guide into `mixed`, a row of `logits.size()` elements.
 // GuideMode::kCfg is classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"):
-// mixed = scale * (ln p - ln p_guide) + ln p_guide, which is exactly ln p at scale 1.
+// mixed = scale * (ln p - ln p_guide) + ln p_guide, which is ln p at scale 1, up to rounding.
 // GuideMode::kContrast is contrastive decoding (Li et al. 2022) as O'Brien and Lewis 2023 write it ("Contrastive
 // Decoding Improves Reasoning in Large Language Models"): mixed = (1 + beta) * l - beta * l_guide where l >= max l + ln
 // alpha, and -infinity elsewhere.

@@ -3,11 +3,12 @@
 // more than evaluating that token alone.
 //
 // The output is exactly the same as without drafts, in every mode, for two reasons: the result of a row does not depend
-// on the other rows of its batch, and random numbers depend only on the place in the stream. So the session draws each
-// token from its own row of logits, as it would without drafts, and a draft that equals the drawn token has saved an
-// evaluation. A draft d is therefore accepted with probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A
-// drafting session uses the random numbers of its client, the session that it drafts for, because with this coupling
-// drafts are accepted at least as often as with independent random numbers.
+// on the other rows of its batch, and random numbers depend only on the seed, the place in the stream, and how many
+// tokens have been rejected there. So the session draws each token from its own row of logits, as it would without
+// drafts, and a draft that equals the drawn token has saved an evaluation. A draft d is therefore accepted with
+// probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A drafting session uses the random numbers of its
+// client, the session that it drafts for, because with this coupling drafts are accepted at least as often as with
+// independent random numbers.
 //
 // The sources of drafts are the forced text of a constraint, a callback, earlier text (prompt lookup), another session,
 // the first layers of the model, and n-grams of earlier predictions (lookahead decoding). For each kind of draft, a

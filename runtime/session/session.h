@@ -18,7 +18,8 @@ namespace sotto {
 
 class Session {
  public:
-  // Size of this object, such that the sum of this size and the size of OutputState is the same on every platform.
+  // Number of bytes reserved for this object. Together with OutputState it takes 40 KiB on every platform, because
+  // memory sizes are part of the API.
   static constexpr size_t kObjectBytes = 40960 - align_up(sizeof(OutputState), kMemoryAlignment);
 
   static Status memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error);
@@ -55,8 +56,8 @@ class Session {
   bool has_embeddings() const { return stream().kv().embedded_count() > 0; }
   Status heal();
   // Generates the next piece. Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the
-  // withheld text. After a stop, next() returns the same stop until a call changes the stream, the sampler, the stops,
-  // the limit, the constraint or the guide.
+  // withheld text. A stop that ends the text (ends_text()) is returned again until a call changes the stream, the
+  // sampler, the stops, the limit, the constraint or the guide. After a cancellation, the next call continues the text.
   Status next();
   const Piece& piece() const { return piece_; }
   // Limits the number of tokens that next() generates until the next prefill, set_limit() or generate().

@@ -65,8 +65,9 @@ class Forward {
 
   // Evaluates a batch of at most row_capacity() rows and stores their keys and values. Computes no logits.
   //
-  // A cancellation stops the evaluation between two layers, with kStopCancelled and without any change. An evaluation
-  // that overwrites the slots of older tokens could not be undone, so it can be cancelled only before the first layer.
+  // A cancellation stops the evaluation between two layers, with kStopCancelled. The keys and values of the stream are
+  // then unchanged, but the rows and logits of the last batch are lost. An evaluation that overwrites the slots of
+  // older tokens could not be undone, so it can be cancelled only before the first layer.
   Status evaluate(const TokenBatch& batch, const Cancellation& cancellation);
 
   // Evaluates one row of each of several streams of the same model, at most row_capacity(), so that each weight is read

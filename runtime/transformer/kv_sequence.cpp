@@ -160,7 +160,8 @@ Status KvSequence::ensure_last_row(const Cancellation& cancellation) {
   if (batch_row_count_ > 0) return Status::kOk;
   const int32_t last = token_at(token_count_ - 1);
   const float* embedding = token_count_ == embedded_count_ ? newest_embedding_ : nullptr;
-  --position_;  // The token keeps its position, and its slot is filled with the same bytes again.
+  // The token keeps its position, and its slot is filled with the same bytes again. (can_rewind() has an exception.)
+  --position_;
   const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancellation, embedding);
   if (status != Status::kOk) ++position_;
   return status;
@@ -220,7 +221,8 @@ Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t
 }
 
 // Returns how many of the newest tokens re-anchoring keeps in addition to the sinks: about half of the context, so that
-// many tokens can follow before the next re-anchoring.
+// many tokens can follow before the next re-anchoring. As sotto_overflow promises, kRing keeps half of the context
+// including the sinks, and kShift keeps the sinks and half of the other tokens.
 uint32_t KvSequence::newest_kept() const {
   return params_.overflow == Overflow::kRing ? params_.context_tokens / 2 - params_.sink_tokens
                                              : (params_.context_tokens - params_.sink_tokens) / 2;
@@ -254,8 +256,9 @@ bool KvSequence::can_rewind(uint64_t count) const {
   if (count == token_count_) return true;
   const uint64_t dropped = token_count_ - count;
   // The keys and values from before the last re-anchoring are gone. A slot that has been overwritten is missing from
-  // the windows of all earlier tokens. The newest token can still be dropped, because the next one takes its slot and
-  // attends to the same window.
+  // the windows of all earlier tokens. The newest token can still be dropped if another one is appended next, because
+  // that one takes its slot and attends to the same window. In between, the caller must not drop a second token, nor
+  // request logits: the last token would be evaluated again over a window that lacks an older token.
   if (reanchor_due_ || count < anchor_) return false;
   return position_ <= params_.context_tokens || dropped == 1;
 }

@@ -8,7 +8,7 @@
 // back.
 //
 // The pins are, in this order: the set before the first byte; one pin per sequence; the set that restart() restores;
-// the ring of rollback_count earlier sets of sequence 0; scratch pins; the trail.
+// the ring of rollback_count earlier sets of sequence 0; scratch pins; the pins of the mask finder; the trail.
 #pragma once
 
 #include <algorithm>
