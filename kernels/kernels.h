@@ -1,10 +1,8 @@
-// The operations of the transformer and of the sampling steps that every token needs, each with its contract. Every
-// instruction set implements them with the same bits as kernels/reference.
+// The operations of the transformer, of greedy selection and of the default sampler chain, each with its contract.
+// Every instruction set implements them with the same bits as kernels/reference.
 //
-// Three rules ensure equal bits. First, integer dot products are exact. Second, every float reduction runs in 16
-// virtual lanes: element i is added to lane i % 16, in the order of i, and the lanes are then folded as a tree (lane j
-// + lane j+8, then j+4, j+2, j+1). Third, everything else is computed element by element with IEEE operations and
-// explicit fma, so products and sums are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
+// The section "Equal bits" of kernels/README.md has the rules that ensure this, and describes the 16 virtual lanes in
+// which every float reduction runs. Rounding is to nearest, ties to even.
 //
 // Inputs are finite unless a comment says otherwise; other inputs give unspecified numbers but never a fault. Pointers
 // need no alignment, and arrays do not overlap unless a comment allows it. A comment such as (slot, row_stride) is the

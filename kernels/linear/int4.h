@@ -66,9 +66,10 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
 // Returns whether this build can multiply 4-bit weights. A build that cannot rejects models with such weights.
 bool int4_available();
 
-// The operands of a multiplication. Kernels that need reordered activations prepare them in groups of rows, which have
-// nearly equal sizes in kernels/generic/int4.h (RowBlocks). Such a group has (block, row, 32) activations, zero-padded,
-// and (block, row) initial values of the sums, each of which is -7 times the sum of the 32 activations.
+// The operands of a multiplication. Some kernels first copy a group of rows into the order in which they read them. In
+// kernels/generic/int4.h, the groups have nearly equal sizes (RowBlocks). The part of `grouped` that belongs to a group
+// is (block, row, 32), padded with zeros, and its part of `starts` is (block, row). The sum over a block starts at -7
+// times the sum of the block's activations, so that the loop can multiply by the nibbles as they are.
 struct Int4Args {
   const uint8_t* tiles;
   size_t inputs;
