@@ -29,7 +29,7 @@ int64_t fail() {
 
 HANDLE handle_of(int descriptor) { return reinterpret_cast<HANDLE>(_get_osfhandle(descriptor)); }
 
-// Where a transfer begins.
+// Returns the offset in the form that ReadFile() and WriteFile() take.
 OVERLAPPED place(uint64_t offset) {
   OVERLAPPED at = {};
   at.Offset = static_cast<DWORD>(offset);
