@@ -43,7 +43,8 @@ Words words_of(const std::string& text) {
 // sampled distribution from the model's.
 std::vector<json> positions_of(const json& tokens, const Words& options) {
   const json prompt = ids_of(kPrompt);
-  Words words = {"--all", "--json", "--top", "100000"};
+  // The 200 likeliest tokens include all that the options may draw.
+  Words words = {"--all", "--json", "--top", options.empty() ? "1" : "200"};
   words.insert(words.end(), options.begin(), options.end());
   words.emplace_back("--ids");
   for (const json& token : prompt) words.push_back(std::to_string(token.get<int>()));
