@@ -6,6 +6,7 @@
 
 #include "tests/capi/open_grammar.h"
 #include "tests/capi/open_session.h"
+#include "tests/support/repeated.h"
 
 namespace sotto {
 namespace {
@@ -106,12 +107,6 @@ std::string joined(int count, Member member) {
   return list;
 }
 
-std::string repeated(int count, const std::string& text) {
-  std::string all;
-  for (int i = 0; i < count; ++i) all += text;
-  return all;
-}
-
 TEST(GrammarSession, DefaultMatcherMemorySufficesForPlainGrammars) {
   const auto properties = [](const std::string& i) { return "\"p" + i + "\":{\"type\":\"integer\"}"; };
   const auto constant = [](const std::string& i) { return "{\"const\":\"value " + i + " of many\"}"; };
@@ -134,9 +129,9 @@ TEST(GrammarSession, DefaultMatcherMemorySufficesForPlainGrammars) {
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"anyOf\":[" + joined(200, object) + "]}", R"({"a": 12, "k150": "text"})"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"anyOf\":[" + joined(500, constant) + "]}", "\"value 350 of many\""},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"anyOf\":[" + joined(500, list) + "]}", "[350, \"x\"]"},
-      {SOTTO_GRAMMAR_JSON_SCHEMA, node, repeated(100, R"({"v": "x", "next": )") + "null" + repeated(100, "}")},
-      {SOTTO_GRAMMAR_JSON, "", repeated(200, "[") + repeated(200, "]")},
-      {SOTTO_GRAMMAR_GBNF, "root ::= x{0,50}\nx ::= \"a\"{0,50}", repeated(2000, "a")},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, node, repeated(R"({"v": "x", "next": )", 100) + "null" + repeated("}", 100)},
+      {SOTTO_GRAMMAR_JSON, "", repeated("[", 200) + repeated("]", 200)},
+      {SOTTO_GRAMMAR_GBNF, "root ::= x{0,50}\nx ::= \"a\"{0,50}", repeated("a", 2000)},
   };
   for (const auto& [language, source, text] : cases) {
     SCOPED_TRACE(source.substr(0, 60));

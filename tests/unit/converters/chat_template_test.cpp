@@ -10,6 +10,7 @@
 #include "converters/chat/chat_format.h"
 #include "converters/chat/jinja.h"
 #include "runtime/chat/chat_format.h"
+#include "tests/support/repeated.h"
 
 namespace sotto {
 namespace {
@@ -66,12 +67,6 @@ TEST(ChatTemplate, ErrorsNameTheLineAndWhatIsUnsupported) {
   EXPECT_EQ(error_of("{{ list }}"), "line 1: a list or an object is not supported as text");
   EXPECT_EQ(error_of("{{ missing.member }}"), "line 1: an undefined value has no members");
   EXPECT_EQ(error_of("{{ 1 // (1 - 1) }}"), "line 1: division by 0");
-}
-
-std::string repeated(const std::string& text, int count) {
-  std::string result;
-  for (int i = 0; i < count; ++i) result += text;
-  return result;
 }
 
 TEST(ChatTemplate, HostileTemplatesEndWithAnError) {

@@ -3,16 +3,11 @@
 
 #include <chrono>
 
+#include "tests/support/repeated.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {
 namespace {
-
-std::string repeated(std::string_view text, size_t count) {
-  std::string result;
-  for (size_t i = 0; i < count; ++i) result += text;
-  return result;
-}
 
 struct Case {
   const char* grammar;

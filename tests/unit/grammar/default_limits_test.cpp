@@ -3,16 +3,11 @@
 
 #include <string>
 
+#include "tests/support/repeated.h"
 #include "tests/unit/grammar/schema_support.h"
 
 namespace sotto::test {
 namespace {
-
-std::string repeated(std::string_view text, size_t count) {
-  std::string result;
-  for (size_t i = 0; i < count; ++i) result += text;
-  return result;
-}
 
 // Expects that the text is a text of the grammar, and that no limit is reached.
 void expect_fits(const std::string& name, const CompiledGrammar& grammar, const std::string& text) {
