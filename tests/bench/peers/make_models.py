@@ -1,4 +1,4 @@
-"""Writes one GPT-2 124M with random weights as a checkpoint, as GGUF Q8_0 and Q4_0, and as a CTranslate2 int8 model.
+"""Writes one GPT-2 124M with random weights as a checkpoint, as GGUF Q8_0, Q4_0 and Q4_K_M, and as CTranslate2 int8.
 
     python3 tests/bench/peers/make_models.py DIRECTORY
 
@@ -145,7 +145,8 @@ def main():
     config = json.loads((directory / "checkpoint" / "config.json").read_text())
     whole = directory / "gpt2-f32.gguf"
     complete(whole, lambda path: write_gguf(tensors, path, config))
-    for name, kind in (("q8_0", llama.LLAMA_FTYPE_MOSTLY_Q8_0), ("q4_0", llama.LLAMA_FTYPE_MOSTLY_Q4_0)):
+    for name, kind in (("q8_0", llama.LLAMA_FTYPE_MOSTLY_Q8_0), ("q4_0", llama.LLAMA_FTYPE_MOSTLY_Q4_0),
+                       ("q4_k_m", llama.LLAMA_FTYPE_MOSTLY_Q4_K_M)):
         complete(directory / f"gpt2-{name}.gguf", lambda path, kind=kind: quantize_gguf(whole, path, kind))
     complete(directory / "ctranslate2", lambda path: write_ctranslate2(tensors, path))
 

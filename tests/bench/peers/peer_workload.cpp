@@ -102,8 +102,10 @@ nlohmann::json PeerProcess::ask(const nlohmann::json& request) {
 }
 
 // The names of the peers in serve.py and in the report.
-constexpr std::pair<const char*, const char*> kPeers[] = {
-    {"q8_0", "llama.cpp Q8_0"}, {"q4_0", "llama.cpp Q4_0"}, {"ctranslate2", "CTranslate2 int8"}};
+constexpr std::pair<const char*, const char*> kPeers[] = {{"q8_0", "llama.cpp Q8_0"},
+                                                          {"q4_0", "llama.cpp Q4_0"},
+                                                          {"q4_k_m", "llama.cpp Q4_K_M"},
+                                                          {"ctranslate2", "CTranslate2 int8"}};
 
 // Adds a copy of the figure whose series is `series`, with the peer's samples as its limit.
 void add_compared_figure(const std::string& series, const std::string& peer_series, const std::string& peer,

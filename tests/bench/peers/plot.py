@@ -1,7 +1,8 @@
-"""Draws what `sotto-bench --peers DIRECTORY --json` printed: speed compared with its limit and with the peers.
+"""Draws what `sotto-bench --peers DIRECTORY --json` printed for weights of 8 and of 4 bits: speed compared with the limit
+of 8 bits and with the peers, which both runs measure. The bars of the peers are those of the run with 8 bits.
 
     pip install matplotlib
-    python3 tests/bench/peers/plot.py figures.json figures.svg
+    python3 tests/bench/peers/plot.py int8.json int4.json figures.svg
 """
 import argparse
 import json
@@ -14,13 +15,14 @@ matplotlib.rcParams["svg.hashsalt"] = "sotto"  # the same bytes for the same fig
 matplotlib.rcParams["svg.fonttype"] = "none"
 import matplotlib.pyplot as plt
 
-COLORS = {"Sotto": "#1b6ca8", "CTranslate2 int8": "#8d99ae", "llama.cpp Q8_0": "#d9a441", "llama.cpp Q4_0": "#e8cf9a"}
+COLORS = {"Sotto int8": "#1b6ca8", "llama.cpp Q8_0": "#d9a441", "CTranslate2 int8": "#8d99ae",
+          "Sotto int4": "#7fb3d9", "llama.cpp Q4_0": "#e8cf9a", "llama.cpp Q4_K_M": "#c9b27e"}
 PANELS = (("decode", "context", "Decode: tokens per second by context"),
           ("prefill", "prompt_tokens", "Prefill: tokens per second by length of the prompt"))
 
 
-def collect(report, name, key):
-    """{context or length: {program: [median, min, max]}} and the limits' medians."""
+def collect(report, program, name, key):
+    """{context or length: {program: [median, min, max]}} and the limits' medians, of a run of the given Sotto."""
     speeds, limits = {}, {}
     for figure in report["figures"]:
         if figure["name"] != name or figure["parameters"]["threads"] != report["settings"]["threads"]:
@@ -29,13 +31,15 @@ def collect(report, name, key):
         if figure.get("peer"):
             place[figure["peer"]["name"]] = [figure["peer"][part] for part in ("median", "min", "max")]
         else:
-            place["Sotto"] = [figure[part] for part in ("median", "min", "max")]
+            place[program] = [figure[part] for part in ("median", "min", "max")]
             limits[figure["parameters"][key]] = figure["limit"]["median"]
     return speeds, limits
 
 
-def draw(axes, report, name, key, title):
-    speeds, limits = collect(report, name, key)
+def draw(axes, int8_report, int4_report, name, key, title):
+    speeds, limits = collect(int8_report, "Sotto int8", name, key)
+    for length, programs in collect(int4_report, "Sotto int4", name, key)[0].items():
+        speeds[length]["Sotto int4"] = programs["Sotto int4"]
     width = 0.8 / len(COLORS)
     for place, (length, programs) in enumerate(sorted(speeds.items())):
         for index, (program, color) in enumerate(COLORS.items()):
@@ -47,11 +51,11 @@ def draw(axes, report, name, key, title):
                      yerr=[[median - least], [most - median]], error_kw={"elinewidth": 0.8, "ecolor": "#444444"})
             axes.text(x, most, f" {median:.0f}", ha="center", va="bottom", fontsize=7)
         axes.plot([place - 0.45, place + 0.45], [limits[length]] * 2, "--", color="#b23a48", linewidth=1,
-                  label="limit of the machine" if place == 0 else None)
+                  label="limit of int8" if place == 0 else None)
     highest = max(values[2] for programs in speeds.values() for values in programs.values())
     if min(limits.values()) > 2 * highest:  # no bar is near the limit: print it as text
         axes.set_ylim(0, 1.15 * highest)
-        axes.text(0.99, 1.0, f"limit of the machine: {min(limits.values()):.0f}", transform=axes.transAxes,
+        axes.text(0.99, 1.0, f"limit of int8: {min(limits.values()):.0f}", transform=axes.transAxes,
                   ha="right", va="top", fontsize=7, color="#b23a48")
     axes.set_xticks(range(len(speeds)), [str(length) for length in sorted(speeds)])
     axes.set_title(title, fontsize=9, loc="left")
@@ -61,14 +65,15 @@ def draw(axes, report, name, key, title):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report", type=pathlib.Path, help="output of sotto-bench --peers ... --json")
+    parser.add_argument("int8_report", type=pathlib.Path, help="output of sotto-bench --peers ... --json")
+    parser.add_argument("int4_report", type=pathlib.Path, help="the same with -m and the model with weights of 4 bits")
     parser.add_argument("picture", type=pathlib.Path, help="the .svg file to write")
     args = parser.parse_args()
-    report = json.loads(args.report.read_text())
+    report, int4_report = json.loads(args.int8_report.read_text()), json.loads(args.int4_report.read_text())
     figure, panels = plt.subplots(1, len(PANELS), figsize=(10, 3.6))
     for axes, (name, key, title) in zip(panels, PANELS):
-        draw(axes, report, name, key, title)
-    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="lower center", ncols=5)
+        draw(axes, report, int4_report, name, key, title)
+    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="lower center", ncols=7)
     threads = report["settings"]["threads"]
     figure.suptitle(f"GPT-2 124M, {report['machine']['cpu']}, {report['settings']['isa']}, {threads} thread"
                     f"{'s' if threads > 1 else ''}; medians of {report['settings']['runs']} interleaved rounds, "

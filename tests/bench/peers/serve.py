@@ -2,7 +2,7 @@
 
     python3 serve.py DIRECTORY PEER THREADS
 
-PEER: q8_0, q4_0 (llama.cpp with flash attention) or ctranslate2 (int8). Requests and answers:
+PEER: q8_0, q4_0, q4_k_m (llama.cpp with flash attention) or ctranslate2 (int8). Requests and answers:
     {"measure": "decode", "context": 512, "tokens": 16}  -> {"value": tokens per second}
     {"measure": "prefill", "tokens": 128}                -> {"value": tokens per second}
     {"measure": "fresh", "tokens": 64}                   -> {"first_token_ms": ..., "peak_mib": ...}

@@ -29,4 +29,7 @@ CMAKE_ARGS="$options" "$directory/venv/bin/pip" install --quiet --no-cache-dir -
 if [ ! -f "$directory/gpt2.sotto" ]; then
   "$convert" "$directory/checkpoint" -o "$directory/gpt2.sotto" --pack native --quiet
 fi
+if [ ! -f "$directory/gpt2-int4.sotto" ]; then
+  "$convert" "$directory/checkpoint" -o "$directory/gpt2-int4.sotto" --weights int4 --head int4 --quiet
+fi
 echo "Now: $root/build/release/bin/sotto-bench --peers $directory"
