@@ -1,4 +1,4 @@
-// Packs weights into the layout that the kernels of one instruction set read (kernels/linear/linear.h).
+// Packs weights into the layout that the kernels of an instruction set read (kernels/linear/linear.h).
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace sotto {
 
-// Returns the instruction sets whose kernels read packed weights.
+// Returns the instruction sets of this build whose kernels read packed weights. This CPU need not have them.
 std::vector<Isa> packing_isas();
 
-// Packs for one instruction set. A process has one layout of packed weights, so all of its packers must have the same.
+// Packs for one instruction set.
 class Packer {
  public:
-  // Selects the instruction set of the process: the one called `name`, or the best one of this CPU for "native". Throws
-  // std::runtime_error if this CPU or build cannot pack for it.
+  // Packs for the instruction set called `name`, or the best one of this CPU for "native". Throws std::runtime_error if
+  // it is none of packing_isas().
   explicit Packer(const std::string& name);
 
   std::string isa() const { return isa_name(isa_); }
@@ -28,6 +28,7 @@ class Packer {
 
  private:
   Isa isa_;
+  const TileLayout* layout_;
 };
 
 }  // namespace sotto

@@ -55,9 +55,7 @@ typedef void (*sotto_release_fn)(void* user_data, const void* bytes, size_t size
 /* Parameters of a model. */
 typedef struct sotto_model_params {
   uint32_t struct_size;
-  /* Instruction set. All models of a process must use instruction sets with the same layout of
-   * packed weights; otherwise opening a model fails with INVALID_STATE. AVX512, AVX512VNNI and
-   * AVX512AMX share a layout. REFERENCE can be combined with every set. Default: AUTO. */
+  /* Instruction set. The models of a process may use different ones. Default: AUTO. */
   sotto_isa isa;
   /* If true, opening a model verifies the checksums of the tensors. The structure of the file is
    * always verified. Default: 1. */
@@ -143,7 +141,7 @@ SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params
  * parameters. The function also verifies the structure of the file. `file` must be aligned to
  * SOTTO_MEMORY_ALIGNMENT; otherwise, copy it to an aligned block, and pass the block to both
  * functions. Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED, CPU_UNSUPPORTED,
- * INVALID_ARGUMENT, INVALID_STATE (isa). */
+ * INVALID_ARGUMENT. */
 SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
                                                size_t* memory_size, sotto_error* error);
 

@@ -75,9 +75,12 @@ void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, const ui
 
 bool int4_available() { return kHasInt4; }
 
-bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
+const TileLayout* packed_layout(Isa isa) {
+  const Int8Kernels* kernels = linear_kernels(isa).int8;
+  return kernels == nullptr ? nullptr : kernels->layout;
+}
 
-uint64_t packed_layout_fingerprint() {
+uint64_t layout_fingerprint(const TileLayout& layout) {
   // A matrix with incomplete tiles in both directions, whose neighbouring bytes differ, so that the hash depends on
   // their order.
   constexpr uint32_t kInputs = 43, kOutputs = 67;
@@ -89,7 +92,7 @@ uint64_t packed_layout_fingerprint() {
     bias[i] = static_cast<float>(1000 + i);
   }
   alignas(64) uint8_t packed[packed_size_bound(kInputs, kOutputs)];
-  const size_t size = pack_linear({kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
+  const size_t size = pack_linear(layout, {kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
   // FNV-1a
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < size; ++i) hash = (hash ^ packed[i]) * 1099511628211u;
@@ -118,6 +121,7 @@ void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size
   }
   LinearWeights plain = weights;
   if (kernels.int8 != nullptr) {
+    assert(weights.layout == kernels.int8->layout);
     if (kernels.int8->layout->has_tiles(weights.inputs)) {
       auto* ordered = static_cast<int8_t*>(scratch);
       run_int8(*kernels.int8, {weights.packed, weights.inputs, weights.outputs, rows, q, quantization, y, ordered},

@@ -18,8 +18,9 @@
 
 namespace sotto {
 
-struct Int8Kernels;
 struct Int4Kernels;
+struct Int8Kernels;
+struct TileLayout;
 
 // The weights of a linear layer, in one or more forms.
 struct LinearWeights {
@@ -27,9 +28,10 @@ struct LinearWeights {
   uint32_t outputs = 0;
   // (outputs, inputs), values in [-127, 127]; packing requires kWeightPadding readable bytes after them
   const int8_t* rows = nullptr;
-  const float* scales = nullptr;  // (outputs)
-  const float* bias = nullptr;    // (outputs), or null for zero
-  const void* packed = nullptr;   // set if the weights are packed, in the layout of the instruction set
+  const float* scales = nullptr;       // (outputs)
+  const float* bias = nullptr;         // (outputs), or null for zero
+  const void* packed = nullptr;        // the packed weights, or null
+  const TileLayout* layout = nullptr;  // that of `packed`
   // 4-bit weights (kernels/linear/int4.h). If set, all other pointers are null.
   const uint8_t* tiles = nullptr;
 };
@@ -50,23 +52,18 @@ constexpr Size packed_size_bound(std::type_identity_t<Size> inputs, std::type_id
   return overflows ? std::numeric_limits<Size>::max() : bytes;
 }
 
-// Selects the instruction set whose packed layout this process uses for all models. Returns false if this build does
-// not contain it, or if the process already uses another packed layout. kReference never conflicts.
-bool select_linear_isa(Isa isa);
+// Returns the layout of the packed weights that an instruction set reads. Returns null if it reads plain rows, as
+// kReference does, or if this build does not contain it.
+const TileLayout* packed_layout(Isa isa);
 
-// Returns whether `isa` reads packed weights, as all instruction sets except kReference do. The functions on packed
-// weights below require such an instruction set.
-bool linear_needs_packing(Isa isa);
+// Identifies a layout in model files: a hash of packed weights.
+uint64_t layout_fingerprint(const TileLayout& layout);
 
-// Identifies the packed layout of the selected instruction set: a hash of packed weights.
-uint64_t packed_layout_fingerprint();
-
-// Returns the size in bytes of the packed weights of a shape with the selected instruction set, which is a multiple of
-// 64.
-size_t packed_size(uint32_t inputs, uint32_t outputs);
+// Returns the size in bytes of the packed weights of a shape, which is a multiple of 64.
+size_t packed_size(const TileLayout& layout, uint32_t inputs, uint32_t outputs);
 
 // Packs weights into `packed`, which must have packed_size() bytes. Returns that size.
-size_t pack_linear(const LinearWeights& weights, void* packed);
+size_t pack_linear(const TileLayout& layout, const LinearWeights& weights, void* packed);
 
 // Returns the part of a layer that computes outputs first_output ... first_output + count - 1. `first_output` must be a
 // multiple of kOutputAlignment.
@@ -87,7 +84,7 @@ LinearKernels linear_kernels(Isa isa);
 
 // Computes y (row, outputs) for at least one row. `q` (row, inputs) must be followed by kActivationPadding readable
 // bytes. `scratch` must have linear_scratch_size() bytes and be aligned to 64. Unless the kernels belong to kReference,
-// int8 weights must be packed.
+// int8 weights must be packed in the layout of the kernels.
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 

@@ -2,7 +2,6 @@
 #include "kernels/linear/int8.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cassert>
 #include <cstring>
 
@@ -11,12 +10,6 @@
 
 namespace sotto {
 namespace {
-
-// The layout of packed weights in this process, or null if it has not been selected yet: the only mutable global of the
-// library.
-constinit std::atomic<const TileLayout*> selected_layout = nullptr;
-
-const TileLayout& selected_tiles() { return *selected_layout.load(std::memory_order_relaxed); }
 
 // Calls copy(input, offset, count) for every depth of a column. The depth has the weights of inputs input ... input +
 // count - 1, at `offset` from the start of the tile. `count` is a constant, except at the end of the inputs.
@@ -37,12 +30,12 @@ void for_each_depth(size_t columns, size_t column, size_t inputs, F copy) {
 }
 
 template <typename F>
-void for_each_depth(const TileLayout& tiles, size_t column, size_t inputs, F copy) {
-  assert(tiles.rotations == (tiles.depth == 2 ? 4 : 1));
-  if (tiles.depth == 2) return for_each_depth<2, 4>(tiles.columns, column, inputs, copy);
-  if (tiles.depth == 4) return for_each_depth<4, 1>(tiles.columns, column, inputs, copy);
-  assert(tiles.depth == 8);
-  for_each_depth<8, 1>(tiles.columns, column, inputs, copy);
+void for_each_depth(const TileLayout& layout, size_t column, size_t inputs, F copy) {
+  assert(layout.rotations == (layout.depth == 2 ? 4 : 1));
+  if (layout.depth == 2) return for_each_depth<2, 4>(layout.columns, column, inputs, copy);
+  if (layout.depth == 4) return for_each_depth<4, 1>(layout.columns, column, inputs, copy);
+  assert(layout.depth == 8);
+  for_each_depth<8, 1>(layout.columns, column, inputs, copy);
 }
 
 int32_t sum_of(const int8_t* row, size_t count) {
@@ -52,55 +45,44 @@ int32_t sum_of(const int8_t* row, size_t count) {
 }
 
 // Packs the tile that begins with output `first`, of whose outputs the layer has only `count`.
-void pack_tile(const LinearWeights& weights, size_t first, size_t count, uint8_t* tile) {
-  const TileLayout& tiles = selected_tiles();
-  const size_t size = tiles.tile_size(weights.inputs);
+void pack_tile(const TileLayout& layout, const LinearWeights& weights, size_t first, size_t count, uint8_t* tile) {
+  const size_t size = layout.tile_size(weights.inputs);
   std::memset(tile, 0, size);
   for (size_t c = 0; c < count; ++c) {
     const int8_t* row = weights.rows + (first + c) * weights.inputs;
     const int32_t minus_sum = -sum_of(row, weights.inputs);
     std::memcpy(tile + c * sizeof minus_sum, &minus_sum, sizeof minus_sum);
-    for_each_depth(tiles, c, weights.inputs, [row, tile](size_t input, size_t offset, size_t bytes) {
+    for_each_depth(layout, c, weights.inputs, [row, tile](size_t input, size_t offset, size_t bytes) {
       std::memcpy(tile + offset, row + input, bytes);
     });
   }
-  uint8_t* biases = tile + size - tiles.columns * sizeof(float);
-  uint8_t* scales = biases - tiles.columns * sizeof(float);
+  uint8_t* biases = tile + size - layout.columns * sizeof(float);
+  uint8_t* scales = biases - layout.columns * sizeof(float);
   std::memcpy(scales, weights.scales + first, count * sizeof(float));
   if (weights.bias != nullptr) std::memcpy(biases, weights.bias + first, count * sizeof(float));
 }
 
 }  // namespace
 
-bool select_linear_isa(Isa isa) {
-  if (!linear_needs_packing(isa)) return true;
-  const Int8Kernels* kernels = linear_kernels(isa).int8;
-  if (kernels == nullptr) return false;
-  const TileLayout* selected = nullptr;
-  return selected_layout.compare_exchange_strong(selected, kernels->layout) || selected == kernels->layout;
-}
-
-size_t packed_size(uint32_t inputs, uint32_t outputs) {
-  const TileLayout& tiles = selected_tiles();
-  const size_t size =
-      tiles.has_tiles(inputs) ? divide_up(outputs, tiles.columns) * tiles.tile_size(inputs) : size_t{inputs} * outputs;
+size_t packed_size(const TileLayout& layout, uint32_t inputs, uint32_t outputs) {
+  const size_t size = layout.has_tiles(inputs) ? divide_up(outputs, layout.columns) * layout.tile_size(inputs)
+                                               : size_t{inputs} * outputs;
   return align_up(size, 64);
 }
 
-size_t pack_linear(const LinearWeights& weights, void* packed) {
-  const TileLayout& tiles = selected_tiles();
+size_t pack_linear(const TileLayout& layout, const LinearWeights& weights, void* packed) {
   auto* to = static_cast<uint8_t*>(packed);
-  if (tiles.has_tiles(weights.inputs)) {
-    for (size_t first = 0; first < weights.outputs; first += tiles.columns) {
-      pack_tile(weights, first, std::min<size_t>(tiles.columns, weights.outputs - first), to);
-      to += tiles.tile_size(weights.inputs);
+  if (layout.has_tiles(weights.inputs)) {
+    for (size_t first = 0; first < weights.outputs; first += layout.columns) {
+      pack_tile(layout, weights, first, std::min<size_t>(layout.columns, weights.outputs - first), to);
+      to += layout.tile_size(weights.inputs);
     }
   } else {
     std::memcpy(to, weights.rows, size_t{weights.inputs} * weights.outputs);
     to += size_t{weights.inputs} * weights.outputs;
   }
   // Padding must not depend on the previous contents of the memory.
-  const size_t size = packed_size(weights.inputs, weights.outputs);
+  const size_t size = packed_size(layout, weights.inputs, weights.outputs);
   auto* end = static_cast<uint8_t*>(packed) + size;
   std::memset(to, 0, static_cast<size_t>(end - to));
   return size;
@@ -116,23 +98,23 @@ LinearWeights select_outputs(const LinearWeights& weights, uint32_t first_output
   if (part.bias != nullptr) part.bias += first_output;
   if (part.tiles != nullptr) part.tiles += first_output / kInt4Columns * int4_tile_size(weights.inputs);
   if (part.packed != nullptr) {
-    const TileLayout& tiles = selected_tiles();
-    const size_t tile_offset = first_output / tiles.columns * tiles.tile_size(weights.inputs);
-    const size_t offset = tiles.has_tiles(weights.inputs) ? tile_offset : row_offset;
+    const TileLayout& layout = *weights.layout;
+    const size_t tile_offset = first_output / layout.columns * layout.tile_size(weights.inputs);
+    const size_t offset = layout.has_tiles(weights.inputs) ? tile_offset : row_offset;
     part.packed = static_cast<const uint8_t*>(part.packed) + offset;
   }
   return part;
 }
 
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
-  const TileLayout& tiles = selected_tiles();
+  const TileLayout& layout = *weights.layout;
   const auto* packed = static_cast<const uint8_t*>(weights.packed);
-  if (!tiles.has_tiles(weights.inputs)) {
+  if (!layout.has_tiles(weights.inputs)) {
     std::memcpy(q, packed + output * weights.inputs, weights.inputs);
     return;
   }
-  const uint8_t* tile = packed + output / tiles.columns * tiles.tile_size(weights.inputs);
-  for_each_depth(tiles, output % tiles.columns, weights.inputs, [q, tile](size_t input, size_t offset, size_t bytes) {
+  const uint8_t* tile = packed + output / layout.columns * layout.tile_size(weights.inputs);
+  for_each_depth(layout, output % layout.columns, weights.inputs, [q, tile](size_t input, size_t offset, size_t bytes) {
     std::memcpy(q + input, tile + offset, bytes);
   });
 }

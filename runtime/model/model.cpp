@@ -73,6 +73,7 @@ ByteRange stored_linear(const ModelView& view, int packed_section, size_t index)
 struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;
+  const TileLayout* layout = nullptr;  // of packed weights; null if the kernels read plain rows
   int packed_section = -1;
   bool pack = false;  // true if weights are packed into the caller's memory
   bool copy = false;  // true if weights that are not packed are copied there
@@ -93,17 +94,13 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelParams& p
                 "; it must be one that this CPU and this build have");
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
-  const Isa isa = plan->kernels->isa;
-  if (!select_linear_isa(isa)) {
-    return fail(error, Status::kInvalidState, "isa is ", isa_name(isa),
-                "; it must be the one that this process uses already");
-  }
   plan->copy = params.copy_weights;
   if (!int4_available() && has_int4_weights(plan->view)) {
     return fail(error, Status::kModelUnsupported, "4-bit weights: this library is built with SOTTO_WITH_INT4=OFF");
   }
-  if (linear_needs_packing(isa) && plan->view.has_int8_linears()) {
-    SOTTO_TRY(plan->view.find_packed(packed_layout_fingerprint(), &plan->packed_section, error));
+  plan->layout = packed_layout(plan->kernels->isa);
+  if (plan->layout != nullptr && plan->view.has_int8_linears()) {
+    SOTTO_TRY(plan->view.find_packed(*plan->layout, &plan->packed_section, error));
     plan->pack = plan->packed_section < 0;
   }
   Arena measure;
@@ -137,8 +134,9 @@ Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t in
   uint8_t* const copy = *memory;
   *memory += plan.memory_of_linear(index);
   if (plan.pack && weights->tiles == nullptr) {
-    pack_linear(*weights, copy);
+    pack_linear(*plan.layout, *weights, copy);
     weights->packed = copy;
+    weights->layout = plan.layout;
     release(params, range);
     return Status::kOk;
   }
@@ -146,6 +144,7 @@ Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t in
   const uint8_t* const bytes = plan.copy ? copy : range.bytes;
   if (is_packed) {
     weights->packed = bytes;
+    weights->layout = plan.layout;
   } else if (weights->tiles != nullptr) {
     weights->tiles = bytes;
   } else {
@@ -187,13 +186,8 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
     }
   }
   SOTTO_TRY(model->load_linear(plan, params, plan.view.linear_count() - 1, &weights, &model->head_, error));
-  model->token_embedding_ = plan.view.token_embedding();
   // A tied embedding and the head use the same pages.
-  if (plan.view.has_tied_head()) {
-    model->token_embedding_.rows = model->head_.rows;
-    model->token_embedding_.tiles = model->head_.tiles;
-    model->token_embedding_.packed = model->head_.packed;
-  }
+  model->token_embedding_ = plan.view.has_tied_head() ? model->head_ : plan.view.token_embedding();
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
   // The verification has read the pages below, but generating text needs few of them.

@@ -202,8 +202,8 @@ ByteRange view_bytes(const uint8_t* file, const format::Linear& linear) {
   return view_range(file, linear.tiles() != nullptr ? *linear.tiles() : *linear.weights());
 }
 
-size_t packed_size_of(const LinearWeights& weights) {
-  return weights.tiles != nullptr ? 0 : packed_size(weights.inputs, weights.outputs);
+size_t packed_size_of(const TileLayout& layout, const LinearWeights& weights) {
+  return weights.tiles != nullptr ? 0 : packed_size(layout, weights.inputs, weights.outputs);
 }
 
 }  // namespace
@@ -311,18 +311,19 @@ bool ModelView::has_int8_linears() const {
   return false;
 }
 
-Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) const {
+Status ModelView::find_packed(const TileLayout& layout, int* section, Error* error) const {
   *section = -1;
+  const uint64_t fingerprint = layout_fingerprint(layout);
   const size_t section_count = model_->packed() == nullptr ? 0 : model_->packed()->size();
   for (size_t candidate = 0; candidate < section_count; ++candidate) {
     const auto& packed = *model_->packed()->Get(static_cast<uint32_t>(candidate));
     if (packed.fingerprint() != fingerprint) continue;
     for (size_t index = 0; index < linear_count(); ++index) {
-      const LinearWeights weights = linear(index);
+      const size_t size = packed_size_of(layout, linear(index));
       const auto& range = *packed.weights()->Get(static_cast<uint32_t>(index));
-      if (range.size() == packed_size_of(weights)) continue;
+      if (range.size() == size) continue;
       return fail_at(error, Status::kModelCorrupt, range.offset(), "packed weights ", index, " have ", range.size(),
-                     " bytes, their shape needs ", packed_size_of(weights));
+                     " bytes, their shape needs ", size);
     }
     *section = static_cast<int>(candidate);
     return Status::kOk;

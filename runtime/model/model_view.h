@@ -114,10 +114,9 @@ class ModelView {
   ByteRange linear_bytes(size_t index) const;  // its int8 weights or its tiles
   bool has_int8_linears() const;
 
-  // Finds the section of packed weights with the layout `fingerprint`, or sets `*section` to -1 if there is none. The
-  // instruction set must be selected first, because packed_size() (kernels/linear/linear.h) determines the size of the
-  // section. Fails if a section with this layout does not fit the model.
-  Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
+  // Finds the section of weights packed in a layout, or sets `*section` to -1 if there is none. Fails if a section with
+  // this layout does not fit the model.
+  Status find_packed(const TileLayout& layout, int* section, Error* error) const;
   ByteRange packed_linear(int section, size_t index) const;
 
   // Finds the vocabulary section without reading its pages. Returns false if the file has none.

@@ -84,7 +84,7 @@ TEST(CopyWeights, PackedWeightsOfTheFileAreCopied) {
   if (find_kernels(Isa::kAuto)->isa == Isa::kReference) {
     GTEST_SKIP() << "this CPU multiplies from plain weights";
   }
-  const auto file = make_model_file(kShape, false, /*packed=*/true);
+  const auto file = make_model_file(kShape, false, "native");
   // Verification also releases the embeddings, which some packings leave to the plain weights.
   expect_runs_from_copy(file, SOTTO_ISA_AUTO, false);
 }

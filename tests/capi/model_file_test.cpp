@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "kernels/kernels.h"
@@ -184,7 +185,7 @@ TEST(ModelFile, ReportsWhichBytesItNoLongerReads) {
   const bool can_pack = find_kernels(Isa::kAuto)->isa != Isa::kReference;
   for (const bool packed : {false, true}) {
     if (packed && !can_pack) continue;
-    AlignedBytes file(make_model_file(kShape, false, packed));
+    AlignedBytes file(make_model_file(kShape, false, packed ? "native" : "none"));
     struct Released {
       const uint8_t* begin;
       const uint8_t* end;
@@ -221,6 +222,57 @@ TEST(ModelFile, ReportsWhichBytesItNoLongerReads) {
   }
 }
 
+// Sizes models of every instruction set, opens them in reverse order, and evaluates them in turns. Some are packed at
+// load and some use packed weights in place, so that several layouts are in use at the same time.
+TEST(ModelFile, EveryModelHasItsOwnLayoutOfPackedWeights) {
+  struct Variant {
+    sotto_isa isa;
+    std::vector<uint8_t> file;
+    uint32_t in_place;
+    size_t size = 0;
+    std::unique_ptr<LoadedModel> model;
+    std::unique_ptr<OpenSession> session;
+  };
+  const std::vector<uint8_t> plain = make_model_file(kShape, false);
+  std::vector<Variant> variants;
+  for (sotto_isa isa = SOTTO_ISA_REFERENCE; std::string(sotto_isa_text(isa)) != "unknown"; ++isa) {
+    if (find_kernels(static_cast<Isa>(isa)) == nullptr) continue;
+    variants.push_back({isa, plain, 0});
+    if (packed_layout(static_cast<Isa>(isa)) == nullptr) continue;
+    variants.push_back({isa, make_model_file(kShape, false, sotto_isa_text(isa)), 1});
+  }
+  const auto measure = [](Variant& variant) {
+    AlignedBytes file(variant.file);
+    sotto_model_params params;
+    sotto_model_params_init(&params, sizeof params);
+    params.isa = variant.isa;
+    size_t size = 0;
+    EXPECT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &size, nullptr), SOTTO_OK);
+    return size;
+  };
+  for (Variant& variant : variants) variant.size = measure(variant);
+  for (size_t i = variants.size(); i-- > 0;) {
+    variants[i].model = std::make_unique<LoadedModel>(variants[i].file, variants[i].isa);
+    for (Variant& variant : variants) EXPECT_EQ(measure(variant), variant.size);
+  }
+  for (Variant& variant : variants) {
+    sotto_model_info info = {};
+    info.struct_size = sizeof info;
+    ASSERT_EQ(sotto_model_get_info(variant.model->get(), &info), SOTTO_OK);
+    EXPECT_EQ(info.isa, variant.isa);
+    EXPECT_EQ(info.packed_in_place, variant.in_place);
+    variant.session = std::make_unique<OpenSession>(variant.model->get());
+  }
+  // A prompt that takes the kernels for large batches, then single tokens.
+  const std::vector<sotto_token> tokens = random_tokens(24, kShape.vocabulary_size, 3);
+  for (size_t first = 0, count = 20; first < tokens.size(); first += count, count = 1) {
+    for (const Variant& variant : variants) {
+      ASSERT_EQ(sotto_session_prefill(variant.session->get(), &tokens[first], count), SOTTO_OK);
+      ASSERT_EQ(variant.session->logits(), variants[0].session->logits()) << sotto_isa_text(variant.isa);
+    }
+  }
+}
+
 class PackedModel : public testing::Test {
  protected:
   void SetUp() override {
@@ -228,7 +280,7 @@ class PackedModel : public testing::Test {
       GTEST_SKIP() << "this CPU multiplies from plain weights";
     }
     plain_ = make_model_file(kShape, true);
-    packed_ = make_model_file(kShape, true, /*packed=*/true);
+    packed_ = make_model_file(kShape, true, "native");
   }
   std::vector<uint8_t> plain_, packed_;
 };

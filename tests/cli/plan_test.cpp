@@ -64,7 +64,7 @@ struct Kind {
 
 const Kind kKinds[] = {
     {[](const ModelShape& shape) { return make_model_file(shape, false); }, {}},
-    {[](const ModelShape& shape) { return make_model_file(shape, false, true); }, {"--packed"}},
+    {[](const ModelShape& shape) { return make_model_file(shape, false, "native"); }, {"--packed"}},
     {[](const ModelShape& shape) { return make_int4_model_file(shape, false, true); }, {"--bits", "4"}},
     {[](const ModelShape& shape) { return make_int4_model_file(shape, false); }, {"--bits", "4", "--head-bits", "4"}}};
 

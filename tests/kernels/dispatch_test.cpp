@@ -1,7 +1,12 @@
 // Tests the rows of the kernel table and how one of them is selected.
 #include <gtest/gtest.h>
+#if defined(__linux__) && defined(__x86_64__)
+#  include <sys/syscall.h>
+#  include <unistd.h>
+#endif
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <sstream>
@@ -47,6 +52,25 @@ TEST(Dispatch, VectorKernelsAreTheBestThatNeedNoTiles) {
   if (best->isa == Isa::kAvx512amx) best = find_kernels(Isa::kAvx512vnni);
   EXPECT_EQ(find_vector_kernels(), best);
 }
+
+#if defined(__linux__) && defined(__x86_64__)
+// Returns whether this process may use the tile registers of AMX.
+bool has_tile_permission() {
+  constexpr long kGetPermission = 0x1022;  // ARCH_GET_XCOMP_PERM
+  constexpr int kTileData = 18;
+  uint64_t features = 0;
+  return syscall(SYS_arch_prctl, kGetPermission, &features) == 0 && (features >> kTileData & 1) != 0;
+}
+
+TEST(DispatchDeathTest, OnlyAmxRequestsTilePermission) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // starts a new process for each statement
+  for (const Isa isa : built_isas()) {
+    EXPECT_EXIT((find_vector_kernels(), find_kernels(isa), std::exit(has_tile_permission())),
+                testing::ExitedWithCode(isa == Isa::kAvx512amx && find_kernels(isa) != nullptr), "")
+        << isa_name(isa);
+  }
+}
+#endif
 
 TEST(Dispatch, UnknownNumbersHaveNoKernels) {
   const auto next = static_cast<int32_t>(named_isas().size()) + 1;

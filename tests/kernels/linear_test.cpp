@@ -1,44 +1,49 @@
-// Compares linear layers with the scalar definition, bit for bit. A process uses one instruction set, so ctest runs
-// this program once for each: linear_test ISA.
+// Compares linear layers of packed weights with the scalar definition, bit for bit.
 
 #include <gtest/gtest.h>
-#if defined(__linux__) && defined(__x86_64__)
-#  include <sys/syscall.h>
-#  include <unistd.h>
-#endif
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <random>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/dispatch/cpu_features.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/linear/linear.h"
+#include "tests/kernels/isa_test.h"
 
-namespace sotto {
+namespace sotto::test {
 namespace {
 
-Isa isa_under_test = Isa::kAuto;
+class LinearTest : public IsaTest {
+ protected:
+  const TileLayout& layout() const { return *packed_layout(GetParam()); }
 
-// Returns the kernels of the instruction set, and other kernels of the same packed layout that this CPU can run. The
-// others use AVX-VNNI, or on ARM they are those of kernels/arm in a build with XNNPACK's kernels.
-std::vector<LinearKernels> kernels_under_test() {
-  std::vector<LinearKernels> all = {linear_kernels(isa_under_test)};
-  [[maybe_unused]] const auto add = [&all](const Int8Kernels& int8) { all.push_back({&int8, all[0].int4}); };
+  // Returns the kernels of the instruction set, and other kernels of the same packed layout that this CPU can run. The
+  // others use AVX-VNNI, or on ARM they are those of kernels/arm in a build with XNNPACK's kernels.
+  std::vector<LinearKernels> kernels() const {
+    std::vector<LinearKernels> all = {linear_kernels(GetParam())};
+    [[maybe_unused]] const auto add = [&all](const Int8Kernels& int8) { all.push_back({&int8, all[0].int4}); };
 #if SOTTO_X86_64
-  if (isa_under_test == Isa::kAvx2 && has_avx_vnni()) add(avxvnni::kInt8);
+    if (GetParam() == Isa::kAvx2 && has_avx_vnni()) add(avxvnni::kInt8);
 #elif SOTTO_XNNPACK
-  if (isa_under_test == Isa::kNeon) add(neon::kInt8);
-  if (isa_under_test == Isa::kNeonDotprod) add(neon_dotprod::kInt8);
-  if (isa_under_test == Isa::kNeonI8mm) add(neon_i8mm::kInt8);
+    if (GetParam() == Isa::kNeon) add(neon::kInt8);
+    if (GetParam() == Isa::kNeonDotprod) add(neon_dotprod::kInt8);
+    if (GetParam() == Isa::kNeonI8mm) add(neon_i8mm::kInt8);
 #endif
-  return all;
+    return all;
+  }
+};
+
+std::vector<Isa> packing_isas() {
+  std::vector<Isa> isas = built_isas();
+  std::erase_if(isas, [](Isa isa) { return packed_layout(isa) == nullptr; });
+  return isas;
 }
+INSTANTIATE_TEST_SUITE_P(, LinearTest, testing::ValuesIn(packing_isas()), isa_label);
 
 struct Layer {
   std::vector<int8_t> rows;
@@ -59,16 +64,17 @@ struct Layer {
   }
 
   // Packs into memory that is not zero, with a canary after it.
-  void pack() {
+  void pack(const TileLayout& layout) {
     const size_t bound = packed_size_bound(weights.inputs, weights.outputs);
     storage.assign(bound + 128, 0xA5);
     auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
-    const size_t used = pack_linear(weights, aligned);
+    const size_t used = pack_linear(layout, weights, aligned);
     ASSERT_GT(used, 0u);
     ASSERT_LE(used, bound);
-    ASSERT_EQ(used, packed_size(weights.inputs, weights.outputs));
+    ASSERT_EQ(used, packed_size(layout, weights.inputs, weights.outputs));
     ASSERT_EQ(aligned[bound], 0xA5);
     weights.packed = aligned;
+    weights.layout = &layout;
   }
 };
 
@@ -115,8 +121,8 @@ constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  
                                14, 16, 17, 18, 20, 22, 24, 31, 32, 33, 80, 127, 145};
 constexpr size_t kMaxRows = std::end(kBatches)[-1];
 
-TEST(Linear, EqualsTheReferenceBitForBit) {
-  const std::vector<LinearKernels> kernels = kernels_under_test();
+TEST_P(LinearTest, EqualsTheReferenceBitForBit) {
+  const std::vector<LinearKernels> all_kernels = kernels();
   std::mt19937 random(7);
   alignas(kThreadPoolAlignment) uint8_t memory_of_two[kThreadPoolBytes];
   ThreadPool* two = create_thread_pool(memory_of_two, 2, nullptr);
@@ -143,14 +149,14 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
                                                                                   {1000, 1000}}) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
-      layer.pack();
+      layer.pack(layout());
       const Activations all(kMaxRows, inputs, random);
       const auto expected = run(layer, linear_kernels(Isa::kReference), all, kMaxRows, nullptr);
       for (const size_t rows : kBatches) {
         const Activations x = all.first(rows, inputs);
-        for (size_t k = 0; k < kernels.size(); ++k) {
+        for (size_t k = 0; k < all_kernels.size(); ++k) {
           for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two, four}) {
-            const auto got = run(layer, kernels[k], x, rows, pool);
+            const auto got = run(layer, all_kernels[k], x, rows, pool);
             ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
                 << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias << ", kernels " << k;
           }
@@ -163,7 +169,7 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
 }
 
 // Scales, biases and products that are denormal or close to it.
-TEST(Linear, DenormalsCountAsZero) {
+TEST_P(LinearTest, DenormalsCountAsZero) {
   std::mt19937 random(14);
   const auto tiny = [&random] { return std::bit_cast<float>(static_cast<uint32_t>(random()) & 0x80ffffffu); };
   for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{{7, 40}, {48, 144}, {520, 200}}) {
@@ -171,13 +177,13 @@ TEST(Linear, DenormalsCountAsZero) {
       Layer layer(inputs, outputs, /*with_bias=*/true, random);
       std::ranges::generate(layer.bias, tiny);
       if (tiny_scales) std::ranges::generate(layer.scales, tiny);
-      layer.pack();
+      layer.pack(layout());
       for (const size_t rows : {1, 5, 20}) {
         Activations x(rows, inputs, random);
         for (RowQuantization& row : x.quantization) row.scale = std::abs(tiny());
         const auto expected = run(layer, linear_kernels(Isa::kReference), x, rows, nullptr);
-        for (const LinearKernels& kernels : kernels_under_test()) {
-          const auto got = run(layer, kernels, x, rows, nullptr);
+        for (const LinearKernels& these : kernels()) {
+          const auto got = run(layer, these, x, rows, nullptr);
           ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
               << inputs << " -> " << outputs << ", rows " << rows << ", tiny scales " << tiny_scales;
         }
@@ -186,20 +192,20 @@ TEST(Linear, DenormalsCountAsZero) {
   }
 }
 
-TEST(Linear, PartsOfALayerEqualTheWhole) {
+TEST_P(LinearTest, PartsOfALayerEqualTheWhole) {
   std::mt19937 random(8);
   for (const auto& [inputs, outputs] :
        std::vector<std::pair<uint32_t, uint32_t>>{{3, 130}, {48, 144}, {64, 257}, {520, 200}}) {
     Layer layer(inputs, outputs, /*with_bias=*/true, random);
-    layer.pack();
+    layer.pack(layout());
     const LinearWeights whole = layer.weights;
     for (const size_t rows : {1, 5, 20}) {
       const Activations x(rows, inputs, random);
-      const auto expected = run(layer, linear_kernels(isa_under_test), x, rows, nullptr);
+      const auto expected = run(layer, linear_kernels(GetParam()), x, rows, nullptr);
       for (uint32_t first = 0; first < outputs; first += 64) {
         const uint32_t count = std::min(outputs - first, first % 128 == 0 ? 128u : 64u);
         layer.weights = select_outputs(whole, first, count);
-        const auto got = run(layer, linear_kernels(isa_under_test), x, rows, nullptr);
+        const auto got = run(layer, linear_kernels(GetParam()), x, rows, nullptr);
         for (size_t row = 0; row < rows; ++row) {
           ASSERT_EQ(
               std::memcmp(got.data() + row * count, expected.data() + row * outputs + first, count * sizeof(float)), 0)
@@ -212,7 +218,7 @@ TEST(Linear, PartsOfALayerEqualTheWhole) {
 }
 
 // Sums of products of one sign, for the widest layers that tiles can hold and slightly wider ones.
-TEST(Linear, LargestSumsAreExact) {
+TEST_P(LinearTest, LargestSumsAreExact) {
   std::mt19937 random(12);
   constexpr size_t kRows = 13;
   for (const uint32_t inputs : {32u, 3072u, 32768u, 32769u}) {
@@ -220,7 +226,7 @@ TEST(Linear, LargestSumsAreExact) {
     for (size_t i = 0; i < size_t{inputs} * 18; ++i) {
       layer.rows[i] = i / inputs % 2 == 0 ? int8_t{127} : int8_t{-127};
     }
-    layer.pack();
+    layer.pack(layout());
     Activations all(kRows, inputs, random);
     for (size_t r = 0; r < kRows; ++r) {
       const int8_t value = r % 2 == 0 ? int8_t{-128} : int8_t{127};
@@ -229,8 +235,8 @@ TEST(Linear, LargestSumsAreExact) {
     }
     const auto expected = run(layer, linear_kernels(Isa::kReference), all, kRows, nullptr);
     for (size_t rows = 1; rows <= kRows; ++rows) {
-      for (const LinearKernels& kernels : kernels_under_test()) {
-        const auto got = run(layer, kernels, all.first(rows, inputs), rows, nullptr);
+      for (const LinearKernels& these : kernels()) {
+        const auto got = run(layer, these, all.first(rows, inputs), rows, nullptr);
         ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
             << inputs << " inputs, rows " << rows;
       }
@@ -239,15 +245,14 @@ TEST(Linear, LargestSumsAreExact) {
 }
 
 // Tests every number of outputs from none to all. Memory that must not be written is poisoned.
-TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
+TEST_P(LinearTest, SelectedOutputsEqualThoseOfTheWholeLayer) {
   std::mt19937 random(11);
   for (const auto& [inputs, outputs] :
        std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {31, 33}, {64, 257}, {255, 65}, {768, 130}}) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
-      layer.pack();
+      layer.pack(layout());
       const Activations x(1, inputs, random);
-      const LinearKernels kernels = linear_kernels(isa_under_test);
       for (const uint32_t share : {0u, 1u, 5u, 60u, 100u}) {
         std::vector<uint64_t> wanted((outputs + 63) / 64);
         std::vector<float> expected = run(layer, linear_kernels(Isa::kReference), x, 1, nullptr);
@@ -260,8 +265,8 @@ TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
         }
         std::vector<float> y(outputs, -1.0f);
         std::vector<int8_t> scratch(inputs);
-        run_linear_outputs(kernels, layer.weights, wanted.data(), x.q.data(), x.quantization[0], y.data(),
-                           scratch.data());
+        run_linear_outputs(linear_kernels(GetParam()), layer.weights, wanted.data(), x.q.data(), x.quantization[0],
+                           y.data(), scratch.data());
         ASSERT_EQ(std::memcmp(y.data(), expected.data(), outputs * sizeof(float)), 0)
             << inputs << " -> " << outputs << ", " << share << "% of them";
       }
@@ -269,12 +274,12 @@ TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
   }
 }
 
-TEST(Linear, PackedRowsAreReadable) {
+TEST_P(LinearTest, PackedRowsAreReadable) {
   std::mt19937 random(10);
   for (const auto& [inputs, outputs] :
        std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {8, 16}, {31, 33}, {100, 70}}) {
     Layer layer(inputs, outputs, true, random);
-    layer.pack();
+    layer.pack(layout());
     for (uint32_t output = 0; output < outputs; ++output) {
       std::vector<int8_t> row(inputs + 1, 99);
       read_packed_row(layer.weights, output, row.data());
@@ -285,81 +290,31 @@ TEST(Linear, PackedRowsAreReadable) {
   }
 }
 
-TEST(Linear, PackingIsReproducible) {
+TEST_P(LinearTest, PackingIsReproducible) {
   std::mt19937 random(9);
   Layer layer(70, 50, true, random);
-  layer.pack();
+  layer.pack(layout());
   alignas(64) uint8_t again[packed_size_bound(70, 50)];
   std::memset(again, 0x5A, sizeof again);
-  const size_t used = pack_linear(layer.weights, again);
+  const size_t used = pack_linear(layout(), layer.weights, again);
   EXPECT_EQ(std::memcmp(again, layer.weights.packed, used), 0);
-  EXPECT_EQ(packed_layout_fingerprint(), packed_layout_fingerprint());
 }
 
-// Model files may contain packed weights. The values are of XNNPACK's own packing functions with the parameters of its
-// GEMM configurations.
-TEST(Linear, PackedBytesAreThoseOfXnnpack) {
-  const struct {
-    std::vector<Isa> isas;
-    uint64_t fingerprint;
-  } layouts[] = {
-      {{Isa::kNeon}, 0x1484afe7d57f38bd},
-      {{Isa::kNeonDotprod}, 0x7fccb907dfb4dd1d},
-      {{Isa::kNeonI8mm, Isa::kAvx512, Isa::kAvx512vnni, Isa::kAvx512amx}, 0x4f9f861e6f3d780d},
-      {{Isa::kAvx2, Isa::kSimd128, Isa::kRelaxedSimd}, 0x9b171dd157f20499},
-  };
-  size_t checked = 0;
-  for (const auto& [isas, fingerprint] : layouts) {
-    if (std::find(isas.begin(), isas.end(), isa_under_test) == isas.end()) continue;
-    EXPECT_EQ(packed_layout_fingerprint(), fingerprint);
-    ++checked;
+// Model files may contain packed weights. The fingerprints are of XNNPACK's own packing functions with the parameters
+// of its GEMM configurations. Every build can pack weights in every layout.
+TEST(PackedLayouts, BytesAreThoseOfXnnpack) {
+  const std::vector<std::pair<const TileLayout*, uint64_t>> layouts = {{&kNeonTiles, 0x1484afe7d57f38bd},
+                                                                       {&kDotprodTiles, 0x7fccb907dfb4dd1d},
+                                                                       {&kI8mmTiles, 0x4f9f861e6f3d780d},
+                                                                       {&kTilesOf16, 0x4f9f861e6f3d780d},
+                                                                       {&kTilesOf8, 0x9b171dd157f20499}};
+  for (const auto& [layout, fingerprint] : layouts) EXPECT_EQ(layout_fingerprint(*layout), fingerprint);
+  for (const Isa isa : packing_isas()) {
+    const uint64_t fingerprint = layout_fingerprint(*packed_layout(isa));
+    EXPECT_TRUE(std::ranges::any_of(layouts, [=](const auto& known) { return known.second == fingerprint; }))
+        << isa_name(isa) << " has an untested layout";
   }
-  EXPECT_EQ(checked, 1u);
-}
-
-TEST(Linear, AProcessKeepsItsInstructionSet) {
-  EXPECT_TRUE(select_linear_isa(isa_under_test));
-  EXPECT_TRUE(select_linear_isa(Isa::kReference));
-  const Isa other = isa_under_test == Isa::kAvx2 ? Isa::kAvx512 : Isa::kAvx2;
-  EXPECT_FALSE(select_linear_isa(other));
-}
-
-TEST(Linear, OnlyAmxRequestsTilePermission) {
-#if defined(__linux__) && defined(__x86_64__)
-  constexpr long kGetPermission = 0x1022;  // ARCH_GET_XCOMP_PERM
-  constexpr int kTileData = 18;
-  EXPECT_NE(find_vector_kernels(), nullptr);
-  uint64_t features = 0;
-  if (syscall(SYS_arch_prctl, kGetPermission, &features) != 0) {
-    GTEST_SKIP() << "this kernel has no permissions for registers";
-  }
-  EXPECT_EQ((features >> kTileData & 1) != 0, isa_under_test == Isa::kAvx512amx);
-#else
-  GTEST_SKIP() << "only for Linux on x86-64";
-#endif
-}
-
-Isa find_isa(std::string_view name) {
-  for (int32_t isa = 2; std::string_view(isa_name(static_cast<Isa>(isa))) != "unknown"; ++isa) {
-    if (name == isa_name(static_cast<Isa>(isa))) return static_cast<Isa>(isa);
-  }
-  return Isa::kAuto;
 }
 
 }  // namespace
-}  // namespace sotto
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (argc == 2) sotto::isa_under_test = sotto::find_isa(argv[1]);
-  if (sotto::isa_under_test == sotto::Isa::kAuto) {
-    std::fprintf(stderr, "usage: linear_test ISA\n");
-    return 2;
-  }
-  if (sotto::find_kernels(sotto::isa_under_test) == nullptr) {
-    std::printf("[  SKIPPED ] this CPU has no %s\n", argv[1]);
-    return 77;
-  }
-  if (!sotto::select_linear_isa(sotto::isa_under_test)) return 1;
-  return RUN_ALL_TESTS();
-}
+}  // namespace sotto::test

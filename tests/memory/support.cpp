@@ -69,10 +69,10 @@ static std::vector<uint8_t> file_of(const Checkpoint& checkpoint, bool with_toke
   return convert_to_bytes(checkpoint, options);
 }
 
-std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed) {
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, const std::string& pack) {
   WriteOptions options;
   std::optional<Packer> packer;
-  if (packed) options.packer = &packer.emplace("native");
+  if (pack != "none") options.packer = &packer.emplace(pack);
   return file_of(SyntheticCheckpoint("memory test", shape, 1), with_tokenizer, options);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "capi/include/sotto.h"
@@ -41,9 +42,9 @@ class GuardedBytes {
 };
 
 // The bytes of a .sotto file with random weights, with or without a byte-level tokenizer
-// of 256 tokens (then vocabulary_size must be at least 256), and with or without weights
-// packed for this CPU.
-std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed = false);
+// of 256 tokens (then vocabulary_size must be at least 256). `pack` is the instruction set
+// that the weights are packed for, as in `sotto-convert --pack`.
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, const std::string& pack = "none");
 // Returns the same with 4-bit weights, and optionally 8-bit weights in the head.
 std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer, bool int8_head = false);
 

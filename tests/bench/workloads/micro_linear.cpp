@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,16 +39,16 @@ class Matrices {
         bias_(shape.outputs, 0.5f),
         rows_(size_t{shape.inputs} * shape.outputs),
         count_(shape.count),
-        packs_(linear_needs_packing(isa)),
-        copy_size_(packs_ ? packed_size(shape.inputs, shape.outputs) : rows_.size()),
+        layout_(packed_layout(isa)),
+        copy_size_(layout_ != nullptr ? packed_size(*layout_, shape.inputs, shape.outputs) : rows_.size()),
         // Packing the last copy needs as many bytes as the bound.
         copies_(count_ * copy_size_ + packed_size_bound(shape.inputs, shape.outputs), pages) {
     std::mt19937 random(11);
     for (auto& weight : rows_) weight = static_cast<int8_t>(random() % 255 - 127);
     rows_.reserve(rows_.size() + kWeightPadding);
     weights_ = {shape.inputs, shape.outputs, rows_.data(), scales_.data(), bias_.data(), nullptr};
-    if (packs_) {
-      pack_linear(weights_, copies_.bytes());
+    if (layout_ != nullptr) {
+      pack_linear(*layout_, weights_, copies_.bytes());
     } else {
       std::memcpy(copies_.bytes(), rows_.data(), rows_.size());
     }
@@ -62,8 +61,12 @@ class Matrices {
     const uint8_t* copy = copies_.bytes() + turn_ * copy_size_;
     turn_ = (turn_ + 1) % count_;
     LinearWeights weights = weights_;
-    if (packs_) weights.packed = copy;
-    if (!packs_) weights.rows = reinterpret_cast<const int8_t*>(copy);
+    if (layout_ != nullptr) {
+      weights.packed = copy;
+      weights.layout = layout_;
+    } else {
+      weights.rows = reinterpret_cast<const int8_t*>(copy);
+    }
     return weights;
   }
   size_t size() const { return copy_size_; }
@@ -72,7 +75,7 @@ class Matrices {
   std::vector<float> scales_, bias_;
   std::vector<int8_t> rows_;
   size_t count_;
-  bool packs_;
+  const TileLayout* layout_;  // null for rows
   size_t copy_size_;
   Memory copies_;
   LinearWeights weights_;
@@ -107,7 +110,6 @@ void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& lim
 }  // namespace
 
 void run_linear_cases(Isa isa, const MicroShape& shape, nlohmann::json* cases) {
-  if (!select_linear_isa(isa)) throw std::runtime_error("another instruction set is in use");
   const uint32_t width = shape.embedding_size, inner = shape.feed_forward_size;
   const LinearShape shapes[] = {{"qkv", width, 3 * width, shape.layer_count, {1, 10, 128}},
                                 {"attention output", width, width, shape.layer_count, {1, 10, 128}},

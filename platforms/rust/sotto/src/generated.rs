@@ -1080,10 +1080,7 @@ impl Default for ModelParams {
 
 impl ModelParams {
     setters! {
-        /// Instruction set. All models of a process must use instruction sets with the same layout
-        /// of packed weights; otherwise opening a model fails with INVALID_STATE. AVX512,
-        /// AVX512VNNI and AVX512AMX share a layout. REFERENCE can be combined with every set.
-        /// Default: AUTO.
+        /// Instruction set. The models of a process may use different ones. Default: AUTO.
         isa: Isa,
         /// If true, opening a model verifies the checksums of the tensors. The structure of the
         /// file is always verified. Default: 1.
