@@ -217,7 +217,6 @@ int measure(Options options) {
 
 int run_program(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], kFreshProcess) == 0) return fresh_process_main(argc, argv);
-  if (argc > 1 && std::strcmp(argv[1], kMicro) == 0) return micro_main(argc, argv);
   int exit_code = 0;
   const auto options = parse_options(argc, argv, &exit_code);
   return options ? measure(*options) : exit_code;

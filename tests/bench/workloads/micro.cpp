@@ -1,11 +1,8 @@
 #include "tests/bench/workloads/micro.h"
 
-#include <iostream>
-#include <stdexcept>
 #include <string>
 
 #include "kernels/kernels.h"
-#include "tests/bench/models/child.h"
 #include "tests/bench/workloads/micro_cases.h"
 
 namespace sotto::bench {
@@ -41,43 +38,24 @@ void add_figures(const nlohmann::json& cases, const std::string& isa, Plan* plan
 
 void add_micro(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
   const sotto_model_info& info = model.info();
+  const MicroShape shape = {.embedding_size = info.embedding_size,
+                            .head_count = info.head_count,
+                            .feed_forward_size = info.feed_forward_size,
+                            .vocabulary_size = info.vocabulary_size,
+                            .layer_count = info.layer_count,
+                            .position_count = info.max_context_tokens,
+                            .thread_count = thread_count,
+                            .pages = model.pages()};
   const std::string unknown = "unknown";
   for (int32_t number = 1; unknown != isa_name(static_cast<Isa>(number)); ++number) {
     const Isa isa = static_cast<Isa>(number);
     if (find_kernels(isa) == nullptr) continue;
-    const std::vector<std::string> arguments = {kMicro,
-                                                std::to_string(static_cast<int32_t>(isa)),
-                                                std::to_string(info.embedding_size),
-                                                std::to_string(info.head_count),
-                                                std::to_string(info.feed_forward_size),
-                                                std::to_string(info.vocabulary_size),
-                                                std::to_string(info.layer_count),
-                                                std::to_string(info.max_context_tokens),
-                                                std::to_string(thread_count),
-                                                model.pages() == Pages::kHuge ? "huge" : "small"};
     const std::string name = isa_name(isa);
-    add_figures(run_child(arguments).at("cases"), name, plan);  // lists the cases
-    plan->probes.push_back({"kernels, " + name, [arguments, name](Recorder& recorder) {
-                              record_cases(run_child(arguments).at("cases"), name, recorder);
+    add_figures(run_micro_cases(isa, shape), name, plan);  // lists the cases
+    plan->probes.push_back({"kernels, " + name, [isa, shape, name](Recorder& recorder) {
+                              record_cases(run_micro_cases(isa, shape), name, recorder);
                             }});
   }
-}
-
-int micro_main(int argc, char** argv) {
-  if (argc != 11) throw std::runtime_error("this command is for the program's own use");
-  const auto number = [&](int index) { return static_cast<uint32_t>(std::stoul(argv[index])); };
-  MicroShape shape;
-  shape.embedding_size = number(3);
-  shape.head_count = number(4);
-  shape.feed_forward_size = number(5);
-  shape.vocabulary_size = number(6);
-  shape.layer_count = number(7);
-  shape.position_count = number(8);
-  shape.thread_count = number(9);
-  shape.pages = std::string(argv[10]) == "huge" ? Pages::kHuge : Pages::kSmall;
-  const Isa isa = static_cast<Isa>(std::stoi(argv[2]));
-  std::cout << nlohmann::json{{"cases", run_micro_cases(isa, shape)}};
-  return 0;
 }
 
 }  // namespace sotto::bench
