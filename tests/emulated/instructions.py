@@ -10,6 +10,7 @@ For 32-bit ARM, in build/rpi-armv7: --qemu qemu-arm --sysroot /usr/arm-linux-gnu
 """
 import argparse
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import tempfile
 # Two runs, each as tokens of the prompt and of the text, whose difference are tokens of one kind.
 RUNS = {"text": ((4, 8), (4, 40)), "prompt": ((128, 1), (256, 1))}
 HERE = pathlib.Path(__file__).parent
+ISAS = re.findall(r'"(neon\w*)"', (HERE / "../../kernels/generated/isa.h").read_text())
 
 
 def count(command):
@@ -29,7 +31,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--qemu", default="qemu-aarch64", help="of the package qemu-user; a static one loads no plugin")
     parser.add_argument("--sysroot", default="/usr/aarch64-linux-gnu")
-    parser.add_argument("--isa", action="append", help="default: neon, neon_dotprod and neon_i8mm")
+    parser.add_argument("--isa", action="append", help=f"default: {', '.join(ISAS)}")
     parser.add_argument("--other", help="the program stream_tokens of another build")
     parser.add_argument("program")
     parser.add_argument("model")
@@ -40,7 +42,7 @@ def main():
         plugin = pathlib.Path(directory) / "count_instructions.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", plugin, HERE / "count_instructions.c"], check=True)
         emulator = [args.qemu, "-plugin", str(plugin), "-L", args.sysroot]
-        for isa in args.isa or ["neon", "neon_dotprod", "neon_i8mm"]:
+        for isa in args.isa or ISAS:
             for kind, runs in RUNS.items():
                 per_token = []
                 for program in programs:

@@ -7,19 +7,18 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 COMMON = ["kernels/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "runtime/base/*.cpp",
           "runtime/generated/*.cpp", "runtime/session/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
-ARM64 = [("kernels/dispatch/*.cpp", []), ("kernels/arm/neon/*.cpp", ["-DSOTTO_ISA=neon"]),
-         ("kernels/arm/neon_dotprod/*.cpp", ["-DSOTTO_ISA=neon_dotprod", "-march=armv8.2-a+dotprod"]),
-         ("kernels/arm/neon_i8mm/*.cpp", ["-DSOTTO_ISA=neon_i8mm", "-march=armv8.2-a+i8mm"]),
-         ("kernels/xnnpack/*.cpp", ["-DSOTTO_ISA=xnnpack"])]
-X86 = [("kernels/dispatch/*.cpp", []), ("kernels/x86/avx2/*.cpp", ["-DSOTTO_ISA=avx2", "-mavx2", "-mfma"])]
-# triple: patterns and flags of its own files, and whether the files that all targets share are checked for it as well.
-# These do not depend on the processor or on running in a simulator.
+# Directories of kernels whose files and flags kernels/CMakeLists.txt lists per instruction set.
+ARM64 = ("arm/", "xnnpack/")
+X86 = ("x86/avx2/",)
+# triple: directories of its own files, and whether the files that all targets share are checked for it as well. These
+# do not depend on the processor or on running in a simulator.
 TARGETS = {
     "arm64-apple-macos12": (ARM64, True),
     "arm64-apple-ios15": (ARM64, True),
@@ -31,13 +30,21 @@ TARGETS = {
 
 
 def sources(root, own, with_common):
-    """Returns pairs of path and flags. Every pattern must match a file."""
+    """Returns pairs of path and flags. Every directory and every pattern must have a file."""
     pairs = []
-    for pattern, flags in own + [(pattern, []) for pattern in COMMON if with_common]:
+    build = (root / "kernels/CMakeLists.txt").read_text()
+    compiled = re.findall(r"sotto_compile_for\((\w+)\s(?:FLAGS\s([^)]*?)\s)?SOURCES\s([^)]*)\)", build)
+    for directory in own:
+        found = [(root / "kernels" / name, [f"-DSOTTO_ISA={isa}", *flags.split()])
+                 for isa, flags, names in compiled for name in names.split() if name.startswith(directory)]
+        if not found:
+            raise SystemExit(f"kernels/CMakeLists.txt names no file in {directory}")
+        pairs += found
+    for pattern in ["kernels/dispatch/*.cpp", *(COMMON if with_common else [])]:
         paths = sorted(root.glob(pattern))
         if not paths:
             raise SystemExit(f"{pattern} finds no file")
-        pairs += [(path, flags) for path in paths]
+        pairs += [(path, []) for path in paths]
     return pairs
 
 
