@@ -182,13 +182,11 @@ void MaskFinder::remove_run(uint32_t first, uint32_t end) {
 StepResult MaskFinder::walk(bool* cut_off) {
   const TokenPrefilter prefilter = progress_.prefilter;
   const TokenPrefilter guess = progress_.guess;
-  constexpr uint32_t kLargeSubtree = 32;  // the search of a prefilter pays for subtrees of this size or more
   const TrieNode* nodes = vocabulary_->nodes.data();
   const TextSummary* summaries = vocabulary_->node_summaries.data();
   const auto node_count = static_cast<uint32_t>(vocabulary_->nodes.size() - 1);
   const CompiledGrammar& grammar = automaton_->grammar();
   Pin* trail = automaton_->trail();
-  const bool tries_below = shortcuts_.prefilters && prefilter.classes == 0;
   uint32_t visited = 0;
   SOTTO_TRY_STEP(retrace(progress_.node));
   for (uint32_t i = progress_.node; i < node_count;) {
@@ -201,7 +199,6 @@ StepResult MaskFinder::walk(bool* cut_off) {
     ++visited;
     Pin* next = &trail[node.depth()];
     SOTTO_TRY_STEP(automaton_->step(next - 1, grammar.byte_class(node.byte()), next));
-    const uint32_t end = nodes[node.next()].first_token();
     // The prefix is impossible, or it depends on the part that was cut off from the stacks.
     if (next->set < kFirstSet) {
       if (next->set == kUnknownSet) {
@@ -209,31 +206,37 @@ StepResult MaskFinder::walk(bool* cut_off) {
         progress_.node = i;
         return automaton_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
       }
-      if (guess.classes != 0) remove_run(node.first_token(), end);
+      if (guess.classes != 0) remove_run(node.first_token(), nodes[node.next()].first_token());
       i = node.next();
       continue;
     }
-    if (progress_.remaining != kUnlimited) {
-      const bool is_same = leads_back(next->set, summaries[i]);
-      if (leaves_enough(next->set)) add_run(node.first_token(), is_same ? end : nodes[i + 1].first_token());
-      i = is_same ? node.next() : i + 1;
-      continue;
-    }
-    // All tokens of a large subtree are possible if all strings over its characters may follow.
-    if (tries_below && node.next() - i >= kLargeSubtree) {
-      const TokenPrefilter below{prefilters_.endless_classes(next), kLengthCount - 1};
-      if (below.classes != 0 && below.holds(summaries[i])) {
-        if (!guess.holds(summaries[i]) || guess.classes == 0) add_run(node.first_token(), end);
-        i = node.next();
-        continue;
-      }
-    }
-    // The tokens that end at this node are possible. Continue with its first child.
-    add_run(node.first_token(), nodes[i + 1].first_token());
-    ++i;
+    i = add_node(i, next);
   }
   progress_.node = node_count;
   return automaton_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
+}
+
+// Adds the tokens that end at a node, which leads to the set of `pin`, or those of its whole subtree if one test shows
+// that they are all possible. Returns the node at which the walk continues.
+uint32_t MaskFinder::add_node(uint32_t index, const Pin* pin) {
+  constexpr uint32_t kLargeSubtree = 32;  // the search of a prefilter pays for subtrees of this size or more
+  const TrieNode* nodes = vocabulary_->nodes.data();
+  const TrieNode node = nodes[index];
+  const TextSummary summary = vocabulary_->node_summaries[index];
+  bool is_whole = false;
+  bool adds = true;
+  if (progress_.remaining != kUnlimited) {
+    is_whole = leads_back(pin->set, summary);
+    adds = leaves_enough(pin->set);
+  } else if (shortcuts_.prefilters && progress_.prefilter.classes == 0 && node.next() - index >= kLargeSubtree) {
+    // All tokens of the subtree are possible if all strings over its characters may follow.
+    const TokenPrefilter below{prefilters_.endless_classes(pin), kLengthCount - 1};
+    is_whole = below.classes != 0 && below.holds(summary);
+    adds = !is_whole || progress_.guess.classes == 0 || !progress_.guess.holds(summary);
+  }
+  const uint32_t next = is_whole ? node.next() : index + 1;
+  if (adds) add_run(node.first_token(), nodes[next].first_token());
+  return next;
 }
 
 // Computes the sets after the prefixes of a node and writes them to the trail.

@@ -70,6 +70,7 @@ class MaskFinder {
   void begin(const Pin* pin);
   void fill_exactly(uint32_t characters);
   StepResult walk(bool* cut_off);
+  uint32_t add_node(uint32_t index, const Pin* pin);
   bool leaves_enough(uint32_t set);
   bool leads_back(uint32_t set, TextSummary summary) const;
   StepResult retrace(uint32_t node);
