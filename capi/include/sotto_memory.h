@@ -126,13 +126,9 @@
 #define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,   \
                              slots, features, drafts)                                                                 \
   (SOTTO_KV_BYTES_(embedding, heads, layers, slots) +                                                                 \
-   SOTTO_ROW_BYTES_(                                                                                                  \
-       embedding, feed_forward,                                                                                       \
-       SOTTO_MAX_(SOTTO_MAX3_(batch, sequences, SOTTO_DOLA_ROWS_(layers, features)), SOTTO_SIZE_(drafts) + 1)) +      \
+   SOTTO_ROW_BYTES_(embedding, feed_forward, SOTTO_MAX3_(batch, sequences, SOTTO_SIZE_(drafts) + 1)) +                \
    SOTTO_ARRAY_(SOTTO_SIZE_(heads) * (SOTTO_SIZE_(context) + (tokens)), 4) +                                          \
-   SOTTO_ARRAY_((SOTTO_MAX_(sequences, SOTTO_SIZE_(drafts) + 1) + SOTTO_DOLA_ROWS_(layers, features)) *               \
-                    SOTTO_SIZE_(vocabulary),                                                                          \
-                4) +                                                                                                  \
+   SOTTO_ARRAY_(SOTTO_MAX_(sequences, SOTTO_SIZE_(drafts) + 1) * SOTTO_SIZE_(vocabulary), 4) +                        \
    SOTTO_ARRAY_(                                                                                                      \
        ((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_SIZE_(layers) * (SOTTO_SIZE_(drafts) + 1) * (embedding) : 0, 4) + \
    SOTTO_ARRAY_(((features)&SOTTO_FEATURE_HIDDEN_HISTORY) != 0 ? SOTTO_SIZE_(slots) * (embedding) : 0, 4))
@@ -173,7 +169,8 @@
    SOTTO_SEARCH_BYTES_(sequences, SOTTO_SIZE_(sequences) * (tokens)) +                                                 \
    SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes) + SOTTO_ARRAY_(list_bytes, 1) +                               \
    SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), SOTTO_TOKEN_STATE_SIZE_) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) + \
-   SOTTO_ARRAY_(((features) & (SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE)) != 0 ? SOTTO_SIZE_(vocabulary) : 0, 4))
+   SOTTO_ARRAY_(((features)&SOTTO_FEATURE_GUIDE) != 0 ? SOTTO_SIZE_(vocabulary) : 0, 4) +                              \
+   SOTTO_ARRAY_(SOTTO_DOLA_ROWS_(layers, features) * SOTTO_SIZE_(vocabulary), 4))
 
 #define SOTTO_SEARCH_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks,       \
                                     sequences, tokens, features, list_bytes)                                         \

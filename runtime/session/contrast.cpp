@@ -1,8 +1,6 @@
 #include "runtime/session/contrast.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/log_probabilities.h"
@@ -31,29 +29,23 @@ void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<c
   }
 }
 
-// A list of layer indices.
-struct Layers {
-  std::array<uint32_t, kMaxPrematureLayers> layers;
-  size_t count = 0;
-
-  std::span<const uint32_t> view() const { return {layers.data(), count}; }
+// Every other layer, beginning with `first`.
+struct PrematureLayers {
+  uint32_t first;
+  uint32_t count;
 };
 
 // Returns DoLa's candidate layers, which are those of Hugging Face transformers. If the head shares its weights with
 // the token embedding, the first two layers are left out, because their states mostly encode the input token.
-Layers candidate_layers(const Model& model, DolaLayers which) {
-  constexpr uint32_t kMaxSpan = 2 * kMaxPrematureLayers;  // every other layer of this range is a candidate
+PrematureLayers candidate_layers(const Model& model, DolaLayers which) {
+  constexpr uint32_t kMaxSpan = 2 * kMaxPrematureLayers;
   const uint32_t last = model.config().layer_count;
   const uint32_t half = std::min(last / 2, kMaxSpan);
   const uint32_t lowest = model.view().has_tied_head() ? std::min<uint32_t>(last - 1, 2) : 0;
   const bool low = which == DolaLayers::kLow;
-  Layers found;
-  const uint32_t end = low ? half : last;
-  const uint32_t begin = low ? lowest : std::max(last / 2, last - std::min(last, kMaxSpan));
-  for (uint32_t layer = begin; layer < end; layer += 2) {
-    found.layers[found.count++] = layer;
-  }
-  return found;
+  const uint32_t first = low ? lowest : std::max(last / 2, last - std::min(last, kMaxSpan));
+  const uint32_t end = low ? std::max(half, first) : last;
+  return {first, (end - first + 1) / 2};
 }
 
 // Returns H((p + q) / 2), the entropy of the mean of two distributions.
@@ -66,16 +58,6 @@ double mean_entropy(const Kernels& kernels, std::span<const float> a, const LogP
     for (size_t i = 0; i < count; ++i) {
       const double mean = (static_cast<double>(p_powers[i]) / p.sum() + static_cast<double>(q_powers[i]) / q.sum()) / 2;
       if (mean > 0) entropy -= mean * ln(mean);
-    }
-  });
-  return entropy;
-}
-
-double entropy(const Kernels& kernels, std::span<const float> logits, const LogProbabilities& p) {
-  double entropy = 0;
-  for_each_power_chunk(kernels, logits, p.max_logit(), [&](const float* powers, size_t first, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      if (powers[i] > 0) entropy -= static_cast<double>(powers[i]) / p.sum() * p.of_logit(logits[first + i]);
     }
   });
   return entropy;
@@ -102,32 +84,35 @@ Status check_dola(const SamplerParams& params, const Model& model, uint32_t feat
               " layers and must have at least ", model.view().has_tied_head() ? 6u : 2u);
 }
 
-void contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed) {
+std::span<const float> contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params,
+                                       float* memory) {
   const Kernels& kernels = model.kernels();
-  const Layers layers = candidate_layers(model, params.dola);
-  sequence->forward().compute_premature_logits(sequence->batch_row_count() - 1, layers.view());
+  const PrematureLayers layers = candidate_layers(model, params.dola);
+  const LayerStates& states = sequence->layer_states();
+  sequence->forward().apply_head(states.state(layers.first, sequence->batch_row_count() - 1), 2 * states.layer_stride(),
+                                 layers.count, memory);
   const std::span<const float> logits = sequence->logits();
   const LogProbabilities p(kernels, logits);
-  const double own_entropy = entropy(kernels, logits, p);
-  size_t best = 0;
+  const double own_entropy = p.entropy(kernels);
+  float* premature = memory;
   double largest = double{kMinusInfinity};
   for (size_t i = 0; i < layers.count; ++i) {
-    const std::span<const float> premature = sequence->forward().premature_logits(i);
-    const LogProbabilities q(kernels, premature);
+    float* const candidate = memory + i * logits.size();
+    const LogProbabilities q(kernels, {candidate, logits.size()});
     // The Jensen-Shannon divergence is H((p + q) / 2) - (H(p) + H(q)) / 2.
     const double divergence =
-        mean_entropy(kernels, logits, p, premature, q) - (own_entropy + entropy(kernels, premature, q)) / 2;
+        mean_entropy(kernels, logits, p, {candidate, logits.size()}, q) - (own_entropy + q.entropy(kernels)) / 2;
     if (!(divergence > largest)) continue;
     largest = divergence;
-    best = i;
+    premature = candidate;
   }
-  const std::span<const float> premature = sequence->forward().premature_logits(best);
-  const LogProbabilities q(kernels, premature);
+  const LogProbabilities q(kernels, {premature, logits.size()});
   const double floor = p.of_logit(p.max_logit()) + ln(static_cast<double>(params.dola_relative_top));
   for (size_t i = 0; i < logits.size(); ++i) {
     const double late = p.of_logit(logits[i]);
-    mixed[i] = late >= floor ? static_cast<float>(late - q.of_logit(premature[i])) : kMinusInfinity;
+    premature[i] = late >= floor ? static_cast<float>(late - q.of_logit(premature[i])) : kMinusInfinity;
   }
+  return {premature, logits.size()};
 }
 
 }  // namespace sotto

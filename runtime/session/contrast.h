@@ -1,6 +1,7 @@
 // Contrastive logits: combinations of the logits of two models, of two prompts of one model, or of two layers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -21,6 +22,12 @@ namespace sotto {
 void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
                std::span<const float> guide, float* mixed);
 
+inline constexpr uint32_t kMaxPrematureLayers = 10;
+// Returns the maximum number of premature layers, which are the layers that DoLa compares with the last one.
+constexpr uint32_t premature_layer_count(uint32_t layer_count) {
+  return std::min((layer_count + 3) / 4, kMaxPrematureLayers);
+}
+
 // Rejects the parameter dola if the session or the model cannot support it.
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
@@ -28,7 +35,9 @@ Status check_dola(const SamplerParams& params, const Model& model, uint32_t feat
 // the distribution q of each candidate layer, and takes the q with the largest Jensen-Shannon divergence from p, and
 // among equals that of the lowest layer. Then mixed = ln p - ln q where p >= dola_relative_top * max p, and -infinity
 // elsewhere. The candidates are every other layer of the lower half (kLow) or of the upper half (kHigh). Requires the
-// logits (KvSequence::ensure_logits()), and does not change them. `mixed` has one element per token of the vocabulary.
-void contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed);
+// last row and the logits (KvSequence::ensure_last_row(), ensure_logits()), and does not change the logits. `memory`
+// has premature_layer_count() rows of one element per token. Returns `mixed`, which is one of these rows.
+std::span<const float> contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params,
+                                       float* memory);
 
 }  // namespace sotto

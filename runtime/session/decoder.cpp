@@ -21,13 +21,15 @@ SamplerContext make_sampler_context(const Model& model) {
 
 void Decoder::layout(Arena& arena, const Model& model, const ResolvedSessionParams& params) {
   const size_t vocabulary = model.config().vocabulary_size;
-  const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
+  const bool has_guide = (params.features & kFeatureGuide) != 0;
+  const bool has_layers = (params.features & kFeatureDola) != 0;
   model_ = &model;
   SamplerContext context = make_sampler_context(model);
   context.list_bytes = params.list_bytes;
   context.history_capacity = params.context_tokens;
   sampler_.layout(arena, context);
-  mixed_logits_ = arena.take<float>(mixes ? vocabulary : 0);
+  mixed_logits_ = arena.take<float>(has_guide ? vocabulary : 0);
+  layer_logits_ = arena.take<float>(has_layers ? premature_layer_count(model.config().layer_count) * vocabulary : 0);
 }
 
 Status Decoder::set_sampler(const SamplerParams& params, Error* error) {
@@ -149,8 +151,7 @@ Status Decoder::mix_logits(std::span<const float>* logits) {
   if (sampler_.params().dola != DolaLayers::kOff) {
     SOTTO_TRY(cancellation_->consume(kv.ensure_last_row(*cancellation_)));
     SOTTO_TRY(cancellation_->consume(kv.ensure_logits(*cancellation_)));
-    contrast_layers(&kv, *model_, sampler_.params(), mixed_logits_);
-    *logits = {mixed_logits_, logits->size()};
+    *logits = contrast_layers(&kv, *model_, sampler_.params(), layer_logits_);
   }
   TokenStream* guide = stream_->guide();
   if (guide == nullptr) return Status::kOk;

@@ -74,7 +74,8 @@ class Decoder {
   TextOutput* output_;
   Cancellation* cancellation_;
   const Model* model_ = nullptr;
-  float* mixed_logits_ = nullptr;  // one value per token, with kFeatureGuide or kFeatureDola
+  float* mixed_logits_ = nullptr;  // (token), with kFeatureGuide
+  float* layer_logits_ = nullptr;  // (premature layer, token), with kFeatureDola
   Sampler sampler_;
   GuideParams guide_params_;
   uint64_t call_limit_ = UINT64_MAX;

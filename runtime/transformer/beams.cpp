@@ -149,7 +149,7 @@ Status Beams::grow(std::span<const BeamStep> steps, const Cancellation& cancella
 }
 
 float Beams::similarity(uint32_t step) const {
-  return sequence_->forward().hidden_history().max_similarity(rows_[step].slot(), rows_[step].window);
+  return sequence_->hidden_history().max_similarity(rows_[step].slot(), rows_[step].window);
 }
 
 }  // namespace sotto

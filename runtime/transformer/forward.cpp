@@ -12,22 +12,19 @@ uint32_t TokenRow::slot() const {
   return window.back().first + window.back().count - 1;
 }
 
-void Forward::layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params) {
+void Forward::layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params,
+                     const StateOutputs& outputs) {
+  outputs_ = outputs;
   context_tokens_ = params.context_tokens;
-  features_ = params.features;
   vocabulary_size_ = config.vocabulary_size;
-  state_rows_ = size_t{params.draft_tokens} + 1;
-  logit_row_count_ = std::max(size_t{params.sequence_count}, state_rows_);
+  logit_row_count_ = std::max(size_t{params.sequence_count}, size_t{params.draft_tokens} + 1);
   visible_count_ = size_t{params.context_tokens} + params.sequence_tokens;
-  const bool keeps_layers = (features_ & kFeatureDola) != 0;
-  const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
-  const size_t rows = std::max({size_t{params.batch_tokens}, size_t{params.sequence_count}, premature, state_rows_});
+  const size_t rows = std::max(size_t{params.batch_tokens}, logit_row_count_);
   row_capacity_ = rows;
   const size_t width = config.embedding_size;
   const size_t inner = config.feed_forward_size;
-  const uint32_t beam_slots = params.sequence_count * params.sequence_tokens;
   ring_.layout(arena, {config.layer_count, config.head_count, config.head_size, params.context_tokens,
-                       params.sink_tokens, beam_slots});
+                       params.sink_tokens, params.sequence_count * params.sequence_tokens});
   hidden_ = arena.take<float>(rows * width);
   sublayer_output_ = arena.take<float>(rows * width);
   scratch_ = arena.take<float>(rows * std::max(3 * width, inner));
@@ -37,10 +34,7 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const ResolvedSess
                 [&](Arena& part) { block_scores_ = part.take<float>(quantized_size_ / sizeof(float)); });
   quantization_ = arena.take<RowQuantization>(rows);
   scores_ = arena.take<float>(saturating_product(config.head_count, visible_count_));
-  logits_ = arena.take<float>((logit_row_count_ + premature) * vocabulary_size_);
-  layer_states_ = arena.take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
-  const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;
-  hidden_history_.layout(arena, keeps_hidden ? size_t{params.context_tokens} + beam_slots : 0, width);
+  logits_ = arena.take<float>(logit_row_count_ * vocabulary_size_);
 }
 
 void Forward::init(const Model& model, ThreadPool* pool) {
@@ -55,10 +49,6 @@ TokenRow Forward::row_of(const TokenBatch& batch, size_t index) {
 }
 
 Status Forward::evaluate(const TokenBatch& batch, const Cancellation& cancellation) {
-  const auto is_own = [this](const TokenRow& row) { return row.forward == this; };
-  const size_t own_rows =
-      batch.tokens.size() + static_cast<size_t>(std::count_if(batch.rows.begin(), batch.rows.end(), is_own));
-  first_state_row_ = own_rows - std::min(own_rows, state_rows_);
   const uint32_t layer_count = std::min(batch.layer_count, model_->config().layer_count);
   const bool overwrites = batch.first_position + batch.tokens.size() > context_tokens_;
   if (cancellation.is_requested()) return Status::kStopCancelled;
@@ -66,10 +56,10 @@ Status Forward::evaluate(const TokenBatch& batch, const Cancellation& cancellati
   if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
   for (uint32_t layer = 0; layer < layer_count; ++layer) {
     if (!overwrites && cancellation.is_requested()) return Status::kStopCancelled;
-    keep_layer_states(layer, batch);
+    output_layer_states(layer, batch);
     evaluate_layer(layer, layer + 1 == layer_count, batch);
   }
-  if (layer_count == model_->config().layer_count) keep_hidden_states(batch);
+  if (layer_count == model_->config().layer_count) output_final_states(batch);
   return Status::kOk;
 }
 
@@ -83,11 +73,7 @@ void Forward::evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool)
   compute_stream_logits(rows);
   pool_ = own_pool;
   const size_t width = model_->config().embedding_size;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    Forward& stream = *rows[row].forward;
-    if (row > 0) std::copy_n(hidden_ + row * width, width, stream.hidden_);
-    stream.first_state_row_ = 0;
-  }
+  for (size_t row = 1; row < rows.size(); ++row) std::copy_n(hidden_ + row * width, width, rows[row].forward->hidden_);
 }
 
 // Computes the logits of each row in the memory of its own stream, one part of the vocabulary at a time for all rows,
@@ -95,7 +81,7 @@ void Forward::evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool)
 void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& head = model_->head();
-  final_norm(hidden_, rows.size());
+  final_norm(hidden_, width, rows.size());
   quantize(sublayer_output_, width, rows.size());
   const size_t part_size = row_capacity_ * width / rows.size() / kOutputAlignment * kOutputAlignment;
   if (rows.size() == 1 || part_size == 0) {
@@ -115,27 +101,25 @@ void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   }
 }
 
-// Keeps the hidden states that the last rows of each stream have before a layer, for DoLa. Only the stream of this
-// forward pass can have more than one row in a batch.
-void Forward::keep_layer_states(uint32_t layer, const TokenBatch& batch) {
+// Copies the states before a layer. Only the stream of this forward pass can have more than one row in a batch.
+void Forward::output_layer_states(uint32_t layer, const TokenBatch& batch) {
   const size_t width = model_->config().embedding_size;
-  for (size_t row = first_state_row_; row < batch.row_count(); ++row) {
-    Forward& stream = *row_of(batch, row).forward;
-    if ((stream.features_ & kFeatureDola) == 0) continue;
-    const size_t state = layer * stream.state_rows_ + (&stream == this ? row - first_state_row_ : 0);
-    std::copy_n(hidden_ + row * width, width, stream.layer_states_ + state * width);
+  for (size_t row = 0; row < batch.row_count(); ++row) {
+    const Forward& stream = *row_of(batch, row).forward;
+    if (stream.outputs_.layers == nullptr) continue;
+    stream.outputs_.layers->store(layer, &stream == this ? row : 0, hidden_ + row * width);
   }
 }
 
-// Keeps the final hidden states for contrastive search.
-void Forward::keep_hidden_states(const TokenBatch& batch) {
+void Forward::output_final_states(const TokenBatch& batch) {
   const size_t width = model_->config().embedding_size;
   bool has_norms = false;
   for (size_t row = 0; row < batch.row_count(); ++row) {
     const TokenRow in = row_of(batch, row);
-    if ((in.forward->features_ & kFeatureHiddenHistory) == 0) continue;
-    if (!std::exchange(has_norms, true)) final_norm(hidden_, batch.row_count());
-    in.forward->hidden_history_.store(in.slot(), sublayer_output_ + row * width);
+    HiddenHistory* const history = in.forward->outputs_.history;
+    if (history == nullptr) continue;
+    if (!std::exchange(has_norms, true)) final_norm(hidden_, width, batch.row_count());
+    history->store(in.slot(), sublayer_output_ + row * width);
   }
 }
 
@@ -163,12 +147,13 @@ void Forward::evaluate_layer(uint32_t index, bool is_last, const TokenBatch& bat
 
 void Forward::compute_logits(size_t first_row, size_t count) {
   assert(count <= logit_row_count_);
-  multiply_head(hidden_ + first_row * model_->config().embedding_size, count, logits_);
+  const size_t width = model_->config().embedding_size;
+  apply_head(hidden_ + first_row * width, width, count, logits_);
 }
 
 void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
   const size_t width = model_->config().embedding_size;
-  final_norm(hidden_ + row * width, 1);
+  final_norm(hidden_ + row * width, width, 1);
   quantize(sublayer_output_, width, 1);
   run_linear_outputs(linear_kernels_, model_->head(), mask.words, quantized_, quantization_[0], logits_, scratch_);
 }
@@ -185,36 +170,28 @@ bool Forward::should_restrict_logits(const TokenMask& mask) const {
 
 std::span<const float> Forward::final_states(size_t first_row, size_t count) {
   const size_t width = model_->config().embedding_size;
-  final_norm(hidden_ + first_row * width, count);
+  final_norm(hidden_ + first_row * width, width, count);
   return {sublayer_output_, count * width};
 }
 
-void Forward::compute_premature_logits(size_t row, std::span<const uint32_t> layers) {
-  assert((features_ & kFeatureDola) != 0);
-  assert(layers.size() <= premature_layer_count(model_->config().layer_count));
-  assert(row >= first_state_row_ && row - first_state_row_ < state_rows_);
-  const size_t width = model_->config().embedding_size;
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const size_t state = layers[i] * state_rows_ + row - first_state_row_;
-    std::copy_n(layer_states_ + state * width, width, scratch_ + i * width);
+// Computes logits = head(norm(x)), for at most row_capacity_ states at a time.
+void Forward::apply_head(const float* states, size_t stride, size_t count, float* logits) {
+  for (size_t done = 0; done < count;) {
+    const size_t rows = std::min(count - done, row_capacity_);
+    final_norm(states + done * stride, stride, rows);
+    quantize(sublayer_output_, model_->config().embedding_size, rows);
+    multiply(model_->head(), rows, logits + done * vocabulary_size_, scratch_);
+    done += rows;
   }
-  multiply_head(scratch_, layers.size(), premature_logits(0).data());
 }
 
-// Computes logits = head(norm(x)).
-void Forward::multiply_head(const float* x, size_t rows, float* logits) {
-  final_norm(x, rows);
-  quantize(sublayer_output_, model_->config().embedding_size, rows);
-  multiply(model_->head(), rows, logits, scratch_);
-}
-
-// Computes sublayer_output = norm(x).
-void Forward::final_norm(const float* x, size_t rows) {
+// Computes sublayer_output = norm(x), for rows that begin `stride` floats apart.
+void Forward::final_norm(const float* x, size_t stride, size_t rows) {
   const ModelConfig& config = model_->config();
   const NormView& norm = model_->final_norm();
   const size_t width = config.embedding_size;
   parallel_for(pool_, rows, [&](size_t row) {
-    model_->kernels().layer_norm(x + row * width, norm.gain, norm.bias, config.norm_epsilon, width,
+    model_->kernels().layer_norm(x + row * stride, norm.gain, norm.bias, config.norm_epsilon, width,
                                  sublayer_output_ + row * width);
   });
 }

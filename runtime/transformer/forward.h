@@ -5,7 +5,6 @@
 // stream stays in float. Forward::evaluate_layer() in forward.cpp reads like the equations of the paper.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,15 +17,10 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/generated/params.h"
 #include "runtime/model/model.h"
+#include "runtime/transformer/hidden_states.h"
 #include "runtime/transformer/kv_ring.h"
 
 namespace sotto {
-
-inline constexpr uint32_t kMaxPrematureLayers = 10;
-// Returns the maximum number of layers that DoLa compares with the last one (Chuang et al. 2023).
-constexpr uint32_t premature_layer_count(uint32_t layer_count) {
-  return std::min((layer_count + 3) / 4, kMaxPrematureLayers);
-}
 
 class Forward;
 
@@ -57,9 +51,17 @@ struct TokenBatch {
 // Parameters of a session whose defaults have been replaced by actual values (Session::init()).
 struct ResolvedSessionParams : SessionParams {};
 
+// Where an evaluation copies the hidden states of a stream's rows. Null pointers stand for states that nobody needs.
+struct StateOutputs {
+  LayerStates* layers = nullptr;     // receives the state of each row before each layer
+  HiddenHistory* history = nullptr;  // receives the state of each row after the final norm, at the row's slot
+};
+
 class Forward {
  public:
-  void layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params);
+  // The outputs must outlive this object.
+  void layout(Arena& arena, const ModelConfig& config, const ResolvedSessionParams& params,
+              const StateOutputs& outputs);
   // Requires layout() over real memory. `pool` may be null.
   void init(const Model& model, ThreadPool* pool);
 
@@ -92,21 +94,18 @@ class Forward {
   // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // Applies the final norm and the head to the hidden state of a row before each of `layers`. The logits of layers[i]
-  // are premature_logits(i), and logits() do not change. `layers` contains at most premature_layer_count() indices of
-  // layers. The row must be one of the last draft_tokens + 1 rows of the last batch. Requires kFeatureDola.
-  void compute_premature_logits(size_t row, std::span<const uint32_t> layers);
-  std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
+  // Applies the final norm and the head to `count` hidden states, which begin `stride` floats apart, and writes their
+  // logits to `logits`, as (state, token). The rows of the last batch and logits() do not change.
+  void apply_head(const float* states, size_t stride, size_t count, float* logits);
 
   const KvRing& ring() const { return ring_; }
-  const HiddenHistory& hidden_history() const { return hidden_history_; }  // valid with kFeatureHiddenHistory
 
  private:
   friend class KvSequenceImage;
 
   TokenRow row_of(const TokenBatch& batch, size_t index);
-  void keep_layer_states(uint32_t layer, const TokenBatch& batch);
-  void keep_hidden_states(const TokenBatch& batch);
+  void output_layer_states(uint32_t layer, const TokenBatch& batch);
+  void output_final_states(const TokenBatch& batch);
   void compute_stream_logits(std::span<const TokenRow> rows);
   void evaluate_layer(uint32_t index, bool is_last, const TokenBatch& batch);
   void embed(const TokenBatch& batch);
@@ -118,20 +117,16 @@ class Forward {
   void attend_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row);
   void activate(size_t rows);
   void add_sublayer_output(size_t rows);
-  void multiply_head(const float* x, size_t rows, float* logits);
-  void final_norm(const float* x, size_t rows);
+  void final_norm(const float* x, size_t stride, size_t rows);
   void quantize(const float* x, size_t width, size_t rows);
   void multiply(const LinearWeights& weights, size_t rows, float* y, float* scratch);
 
   const Model* model_ = nullptr;
   ThreadPool* pool_ = nullptr;
   KvRing ring_;
-  HiddenHistory hidden_history_;
+  StateOutputs outputs_;
   uint32_t context_tokens_ = 0;
-  uint32_t features_ = 0;
-  size_t row_capacity_ = 0;     // maximum number of rows per batch
-  size_t state_rows_ = 0;       // number of rows per batch whose layer states are stored
-  size_t first_state_row_ = 0;  // index of the first such row in the last batch
+  size_t row_capacity_ = 0;  // maximum number of rows per batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
   size_t visible_count_ = 0;          // maximum number of slots that a row attends to
@@ -143,9 +138,7 @@ class Forward {
   float* block_scores_ = nullptr;            // scores of blocks of rows, in the memory of quantized_
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
-  float* logits_ = nullptr;                  // (row, token): first the rows with logits, then the premature layers
-  // (layer, row, embedding): the states of the last rows of the batch before the layer
-  float* layer_states_ = nullptr;
+  float* logits_ = nullptr;                  // (row, token)
   LinearKernels linear_kernels_;
 };
 

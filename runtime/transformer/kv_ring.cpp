@@ -1,13 +1,8 @@
 #include "runtime/transformer/kv_ring.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstring>
-#include <limits>
-
-#include "kernels/math.h"
-#include "runtime/base/scalar_math.h"
 
 namespace sotto {
 namespace {
@@ -15,21 +10,6 @@ namespace {
 // Distance in slots from a slot that is filled to the one that is prefetched, because a prefill fills the slots in
 // order.
 constexpr size_t kSlotsAhead = 3;
-
-// Returns a dot product with the same bits on every platform, because the sum has 16 lanes, as kernels/kernels.h
-// specifies.
-float dot(const float* a, const float* b, size_t n) {
-  float lanes[kLanes] = {};
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (size_t j = 0; j < kLanes; ++j) lanes[j] += a[i + j] * b[i + j];
-  }
-  for (size_t j = 0; i + j < n; ++j) lanes[j] += a[i + j] * b[i + j];
-  for (size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-  }
-  return lanes[0];
-}
 
 }  // namespace
 
@@ -108,29 +88,6 @@ void KvRing::attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, 
   rows.row_stride = row_stride_;
   rows.score_scale = score_scale_;
   kernels.attention_rows(rows);
-}
-
-void HiddenHistory::layout(Arena& arena, size_t slot_count, size_t width) {
-  width_ = width;
-  states_ = arena.take<float>(saturating_product(slot_count, width));
-}
-
-void HiddenHistory::store(uint32_t slot, const float* x) {
-  float* y = states_ + size_t{slot} * width_;
-  const float length = std::sqrt(dot(x, x, width_));
-  const float scale = length > 0 ? 1.0f / length : 0.0f;
-  for (size_t i = 0; i < width_; ++i) y[i] = x[i] * scale;
-}
-
-float HiddenHistory::max_similarity(uint32_t slot, std::span<const SlotSpan> window) const {
-  float largest = kMinusInfinity;
-  for (const SlotSpan span : window) {
-    for (uint32_t other = span.first; other < span.first + span.count; ++other) {
-      if (other == slot) continue;
-      largest = std::max(largest, dot(state(slot), state(other), width_));
-    }
-  }
-  return largest == kMinusInfinity ? 0.0f : largest;
 }
 
 }  // namespace sotto

@@ -79,26 +79,4 @@ class KvRing {
   float* value_scales_ = nullptr;  // (layer, head, slot)
 };
 
-// The final hidden states of the tokens in the slots, which contrastive search (Su et al. 2022) compares. They are
-// normalized to length 1, so that a dot product is a cosine.
-class HiddenHistory {
- public:
-  void layout(Arena& arena, size_t slot_count, size_t width);
-
-  // Stores x (width floats), normalized to length 1. A zero vector is stored as it is.
-  void store(uint32_t slot, const float* x);
-
-  // Compares the state of `slot` with the states of the other slots of `window`, and returns the largest cosine
-  // similarity, or 0 if there are no other slots.
-  float max_similarity(uint32_t slot, std::span<const SlotSpan> window) const;
-
- private:
-  friend class KvSequenceImage;
-
-  const float* state(size_t slot) const { return states_ + slot * width_; }
-
-  size_t width_ = 0;
-  float* states_ = nullptr;  // (slot, width)
-};
-
 }  // namespace sotto

@@ -18,7 +18,13 @@ void KvSequence::layout(Arena& arena, const ModelConfig& config, const ResolvedS
   kept_batch_ = arena.take<int32_t>(params.batch_tokens);
   embedding_size_ = config.embedding_size;
   newest_embedding_ = arena.take<float>(embedding_size_);
-  forward_.layout(arena, config, params);
+  const bool has_layers = (params.features & kFeatureDola) != 0;
+  const bool has_history = (params.features & kFeatureHiddenHistory) != 0;
+  const size_t slots = size_t{params.context_tokens} + params.sequence_count * params.sequence_tokens;
+  layer_states_.layout(arena, has_layers ? config.layer_count : 0, size_t{params.draft_tokens} + 1, embedding_size_);
+  hidden_history_.layout(arena, has_history ? slots : 0, embedding_size_);
+  forward_.layout(arena, config, params,
+                  {has_layers ? &layer_states_ : nullptr, has_history ? &hidden_history_ : nullptr});
 }
 
 void KvSequence::clear() {

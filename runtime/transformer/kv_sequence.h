@@ -101,6 +101,8 @@ class KvSequence {
   // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const Cancellation& cancellation);
   Forward& forward() { return forward_; }
+  const LayerStates& layer_states() const { return layer_states_; }        // valid with kFeatureDola
+  const HiddenHistory& hidden_history() const { return hidden_history_; }  // valid with kFeatureHiddenHistory
 
   // Returns whether the stream can be truncated to its first `count` tokens.
   bool can_rewind(uint64_t count) const;
@@ -140,6 +142,8 @@ class KvSequence {
   uint32_t position_limit_ = 0;
   uint32_t position_count_ = 0;  // number of the model's positions
   Forward forward_;
+  LayerStates layer_states_;
+  HiddenHistory hidden_history_;
   size_t history_size_ = 0;        // twice the context, so that a rewind still finds a full window of tokens
   int32_t* history_ = nullptr;     // (stream index % history_size)
   int32_t* sinks_ = nullptr;       // (sink)

@@ -85,8 +85,8 @@ void KvSequenceImage::write(const KvSequence& sequence, const ModelConfig& confi
     }
   }
   if ((sequence.params_.features & kFeatureHiddenHistory) == 0) return;
-  const HiddenHistory& history = sequence.forward_.hidden_history_;
-  writer->put_array(history.states_, slots * history.width_);
+  const std::span<const float> states = sequence.hidden_history_.states(slots);
+  writer->put_array(states.data(), states.size());
 }
 
 KvSequencePosition KvSequenceImage::read_position(ByteReader* reader) {
@@ -130,8 +130,8 @@ bool KvSequenceImage::verify(const KvSequence& sequence, const ModelConfig& conf
     if (!verify_floats(reader, size_t{2} * slots, is_scale)) return false;
   }
   if ((sequence.params_.features & kFeatureHiddenHistory) == 0) return true;
-  const size_t width = sequence.forward_.hidden_history_.width_;
-  return verify_floats(reader, slots * width, [](float value) { return std::isfinite(value); });
+  const size_t count = sequence.hidden_history_.states(slots).size();
+  return verify_floats(reader, count, [](float value) { return std::isfinite(value); });
 }
 
 void KvSequenceImage::read(KvSequence* sequence, const ModelConfig& config, ByteReader* reader) {
@@ -165,8 +165,8 @@ void KvSequenceImage::read(KvSequence* sequence, const ModelConfig& config, Byte
     }
   }
   if ((sequence->params_.features & kFeatureHiddenHistory) == 0) return;
-  const HiddenHistory& history = sequence->forward_.hidden_history_;
-  reader->get_array(history.states_, slots * history.width_);
+  const std::span<float> states = sequence->hidden_history_.states(slots);
+  reader->get_array(states.data(), states.size());
 }
 
 void KvSequenceImage::copy(const KvSequence& from, const ModelConfig& config, KvSequence* to) {
@@ -192,8 +192,8 @@ void KvSequenceImage::copy(const KvSequence& from, const ModelConfig& config, Kv
     }
   }
   if ((to->params_.features & from.params_.features & kFeatureHiddenHistory) != 0) {
-    const HiddenHistory& history = from.forward_.hidden_history_;
-    std::copy_n(history.states_, slots * history.width_, to->forward_.hidden_history_.states_);
+    const std::span<const float> states = from.hidden_history_.states(slots);
+    std::copy(states.begin(), states.end(), to->hidden_history_.states(slots).begin());
   }
   if (!from.has_logits()) return;
   std::copy(from.logits_.begin(), from.logits_.end(), to->forward_.logits(0).begin());

@@ -9,8 +9,8 @@
 #include "kernels/kernels.h"
 #include "kernels/linear/linear.h"
 #include "runtime/search/search_run.h"
+#include "runtime/session/contrast.h"
 #include "runtime/session/token_stream.h"
-#include "runtime/transformer/forward.h"
 #include "tests/memory/support.h"
 
 namespace sotto {
@@ -30,7 +30,7 @@ static_assert(SOTTO_SAMPLER_STATE_SIZE_ == sizeof(SamplerState));
 static_assert(SOTTO_ACTIVATION_PADDING_ == kActivationPadding);
 static_assert(SOTTO_CANDIDATE_BUCKETS_ == kBucketCount);
 static_assert(SOTTO_MAX_PHRASES_ == SearchParams::kMaxPhraseCount);
-static_assert(SOTTO_MAX_DOLA_LAYERS_ == premature_layer_count(UINT32_MAX - 3));
+static_assert(SOTTO_MAX_DOLA_LAYERS_ == kMaxPrematureLayers);
 static_assert(SOTTO_DRAFT_PADDING_ == SessionParams::kMaxDraftTokens + 1);
 static_assert(SOTTO_DEFAULT_LIST_BYTES_ == SessionParams().list_bytes);
 

@@ -232,6 +232,16 @@ TEST(Guide, RejectionNamesTheArgument) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
+TEST(PrematureLayers, CoverTheLayersOfDoLa) {
+  // DoLa compares every other layer of one half (dola_layers "low" and "high" of transformers).
+  for (uint32_t layers = 1; layers <= 40; ++layers) {
+    const uint32_t half = layers / 2;
+    const uint32_t low = (half + 1) / 2, high = (layers - half + 1) / 2;
+    EXPECT_GE(premature_layer_count(layers), std::max({low, high, 1u})) << layers;
+  }
+  EXPECT_EQ(premature_layer_count(48), 10u);
+}
+
 // Computes what contrast_layers() should return, from the premature logits of the context.
 TEST(Dola, ContrastsTheLayerThatDivergesMost) {
   const Model& model = text_model(8, 5);
@@ -256,11 +266,11 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
     std::map<size_t, int> chosen;
     for (int i = 0; i < 40; ++i) {
       const auto p = log_softmax({plain.logits().begin(), plain.logits().end()});
-      plain.forward().compute_premature_logits(plain.batch_row_count() - 1, layers);
       std::vector<std::vector<double>> premature;
-      for (size_t k = 0; k < layers.size(); ++k) {
-        const auto row = plain.forward().premature_logits(k);
-        premature.push_back(log_softmax({row.begin(), row.end()}));
+      for (const uint32_t layer : layers) {
+        std::vector<float> row(p.size());
+        plain.forward().apply_head(plain.layer_states().state(layer, plain.batch_row_count() - 1), 0, 1, row.data());
+        premature.push_back(log_softmax(row));
       }
       size_t best = 0;
       double largest = -1;

@@ -240,8 +240,7 @@ TEST_F(BeamsTest, SimilarityIsTheLargestCosine) {
   }
 }
 
-// A premature state is the state that enters a layer.
-TEST_F(BeamsTest, PrematureLogitsComeFromLayerStates) {
+TEST_F(BeamsTest, LayerStatesAreTheStatesBeforeTheLayers) {
   const SessionParams params = {.context_tokens = 32, .batch_tokens = 1, .features = kFeatureDola};
   TestSequence test(*model(), params);
   std::mt19937 random(10);
@@ -249,31 +248,21 @@ TEST_F(BeamsTest, PrematureLogitsComeFromLayerStates) {
   ASSERT_EQ(test.sequence.append(text, kRunning), Status::kOk);
   const std::vector<float> mature = copy(test.sequence.logits());
   EXPECT_TRUE(same_bits(mature, plain_logits(text)));
-  std::vector<std::vector<float>> premature;
-  for (uint32_t layer = 0; layer < shape().layer_count; ++layer) {
-    ASSERT_EQ(test.sequence.ensure_last_row(kRunning), Status::kOk);
-    test.sequence.forward().compute_premature_logits(test.sequence.batch_row_count() - 1, {&layer, 1});
-    premature.push_back(copy(test.sequence.forward().premature_logits(0)));
-    EXPECT_TRUE(same_bits(test.sequence.logits(), mature));
-  }
+  // All layers are more rows than the forward pass has memory for.
+  const size_t layer_count = shape().layer_count, vocabulary = shape().vocabulary_size;
+  const LayerStates& states = test.sequence.layer_states();
+  std::vector<float> premature(layer_count * vocabulary);
+  test.sequence.forward().apply_head(states.state(0, 0), states.layer_stride(), layer_count, premature.data());
+  EXPECT_TRUE(same_bits(test.sequence.logits(), mature));
+  const auto before = [&](size_t layer) { return std::span(premature).subspan(layer * vocabulary, vocabulary); };
   // A model of the first layers alone ends where the next layer starts.
   ModelShape shallow = shape();
   shallow.layer_count = 2;
   const TestModel cut(shallow, 7, model()->isa(), 6);
   TestSequence plain(cut.get(), {.context_tokens = 32, .batch_tokens = 4});
   ASSERT_EQ(plain.sequence.append(text, kRunning), Status::kOk);
-  EXPECT_TRUE(same_bits(premature[2], plain.sequence.logits()));
-  EXPECT_FALSE(same_bits(premature[1], plain.sequence.logits()));
-}
-
-TEST(PrematureLayers, CoverTheLayersOfDoLa) {
-  // DoLa compares every other layer of one half (dola_layers "low" and "high" of transformers).
-  for (uint32_t layers = 1; layers <= 40; ++layers) {
-    const uint32_t half = layers / 2;
-    const uint32_t low = (half + 1) / 2, high = (layers - half + 1) / 2;
-    EXPECT_GE(premature_layer_count(layers), std::max({low, high, 1u})) << layers;
-  }
-  EXPECT_EQ(premature_layer_count(48), 10u);
+  EXPECT_TRUE(same_bits(before(2), plain.sequence.logits()));
+  EXPECT_FALSE(same_bits(before(1), plain.sequence.logits()));
 }
 
 // Sequences add KV slots, logits and bookkeeping.
@@ -303,8 +292,7 @@ TEST_F(BeamsTest, MemoryMatchesTheFormula) {
                             array(b * (size_t{3} + n), 8) + array(b, align_up(12, sizeof(void*)) + 2 * sizeof(void*));
     EXPECT_EQ(size_of(b, n, 0), expected);
     EXPECT_EQ(size_of(b, n, kFeatureHiddenHistory), expected + array((64 + size_t{b} * n) * e, 4));
-    EXPECT_EQ(size_of(b, n, kFeatureDola),
-              expected - array(b * v, 4) + array((b + 1) * v, 4) + array(config.layer_count * e, 4));
+    EXPECT_EQ(size_of(b, n, kFeatureDola), expected + array(config.layer_count * e, 4));
   }
 }
 

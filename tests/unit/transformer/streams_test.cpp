@@ -47,10 +47,11 @@ void expect_equal(KvSequence& a, KvSequence& b, bool has_features) {
   expect_equal_bits(a.forward().final_states(a.batch_row_count() - 1, 1),
                     b.forward().final_states(b.batch_row_count() - 1, 1));
   if (!has_features) return;
-  const uint32_t layer = 1;
-  a.forward().compute_premature_logits(a.batch_row_count() - 1, {&layer, 1});
-  b.forward().compute_premature_logits(b.batch_row_count() - 1, {&layer, 1});
-  expect_equal_bits(a.forward().premature_logits(0), b.forward().premature_logits(0));
+  const size_t width = model()->config().embedding_size;
+  for (uint32_t layer = 0; layer < model()->config().layer_count; ++layer) {
+    expect_equal_bits({a.layer_states().state(layer, a.batch_row_count() - 1), width},
+                      {b.layer_states().state(layer, b.batch_row_count() - 1), width});
+  }
 }
 
 TEST(Streams, EqualStreamsAloneBitForBit) {
