@@ -14,10 +14,10 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
-#include "runtime/grammar/matcher/matcher_limits.h"
 #include "runtime/grammar/matcher/stack_stepper.h"
 #include "runtime/grammar/matcher/stack_store.h"
 #include "runtime/grammar/matcher/stack_truncation.h"
+#include "runtime/grammar/matcher/step.h"
 
 namespace sotto {
 

@@ -5,6 +5,7 @@
 
 #include "runtime/base/object_memory.h"
 #include "runtime/base/range_check.h"
+#include "runtime/grammar/matcher/matcher_limits.h"
 
 namespace sotto {
 namespace {

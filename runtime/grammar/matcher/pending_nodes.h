@@ -20,8 +20,8 @@
 #include "runtime/grammar/automata/components.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/matcher/frame_array.h"
-#include "runtime/grammar/matcher/matcher_limits.h"
 #include "runtime/grammar/matcher/stack_store.h"
+#include "runtime/grammar/matcher/step.h"
 
 namespace sotto {
 

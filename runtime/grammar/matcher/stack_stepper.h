@@ -24,9 +24,9 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/hash_index.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
-#include "runtime/grammar/matcher/matcher_limits.h"
 #include "runtime/grammar/matcher/pending_nodes.h"
 #include "runtime/grammar/matcher/stack_store.h"
+#include "runtime/grammar/matcher/step.h"
 
 namespace sotto {
 

@@ -28,10 +28,10 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/matcher/completions.h"
 #include "runtime/grammar/matcher/frame_array.h"
-#include "runtime/grammar/matcher/matcher_limits.h"
 
 namespace sotto {
 

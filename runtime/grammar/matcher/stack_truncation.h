@@ -12,8 +12,8 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/hash_index.h"
-#include "runtime/grammar/matcher/matcher_limits.h"
 #include "runtime/grammar/matcher/stack_store.h"
+#include "runtime/grammar/matcher/step.h"
 
 namespace sotto {
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/grammar/matcher/matcher_limits.h"
 #include "tests/unit/grammar/schema_support.h"
 
 namespace sotto::test {
