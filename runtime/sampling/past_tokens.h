@@ -1,6 +1,6 @@
 // Statistics of the history for the stages that reduce repetition: the tokens in reverse order, the earlier occurrences
 // of the newest tokens, and the weights of the penalty window. Each is computed on demand, at most once per sampled
-// token. Also measures how repetitive a text is.
+// token.
 #pragma once
 
 #include <bit>
@@ -92,14 +92,5 @@ class PastTokens {
   uint32_t* repeats_ = nullptr;  // (capacity)
   TokenTable table_;
 };
-
-// Returns how repetitive the newest n <= SamplerParams::kMaxGuardWindow tokens of a window are, from 0 (no repetition)
-// to 1 (nothing else), as the mean of three measures:
-//   max(0, 1 - 2 d / n) for d distinct tokens, because ordinary text repeats about half of its tokens;
-//   1 - b / (n - 1) for b distinct bigrams;
-//   min(1, 2 s / n) for the length s of the longest sequence of tokens that occurs twice, anywhere in the window; the
-//   occurrences may overlap.
-// The result is 0 for n < 8. Uses only the stack.
-float repetitiveness(const TokenHistory& history, size_t window);
 
 }  // namespace sotto

@@ -4,9 +4,9 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/past_tokens.h"
 #include "runtime/text/spelling.h"
 #include "runtime/text/text_place.h"
+#include "runtime/text/token_history.h"
 
 namespace sotto {
 

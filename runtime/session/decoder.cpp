@@ -4,7 +4,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/sampling/log_probabilities.h"
-#include "runtime/sampling/past_tokens.h"
+#include "runtime/text/token_history.h"
 
 namespace sotto {
 SamplerContext make_sampler_context(const Model& model) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/sampling/log_probabilities.h"
-#include "runtime/sampling/past_tokens.h"
+#include "runtime/text/token_history.h"
 #include "tests/bench/machine/clock.h"
 #include "tests/bench/workloads/workloads.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/sampling/past_tokens.h"
+#include "runtime/text/token_history.h"
 #include "tests/unit/search/exhaustive_search.h"
 
 namespace sotto {

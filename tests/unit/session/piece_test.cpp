@@ -1,7 +1,7 @@
 // Tests the values that are reported with each token.
 #include <cmath>
 
-#include "runtime/sampling/past_tokens.h"
+#include "runtime/text/token_history.h"
 #include "tests/unit/session/speculation_support.h"
 
 namespace sotto {
