@@ -142,14 +142,14 @@ struct SavedState::Counts {
     bytes->field(stop);
   }
 
-  // Reads the counters. Returns false if they contradict each other or the session's parameters.
-  bool read(uint64_t evaluated_count, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
+  // Reads the counters. Returns false if they contradict each other or the session.
+  bool read(uint64_t evaluated_count, const TokenStream& stream, ByteReader* reader) {
     visit(reader);
     token_count = evaluated_count + has_pending;
-    const uint64_t capacity = uint64_t{2} * params.context_tokens;
+    const uint32_t vocabulary = stream.model().config().vocabulary_size;
     return !reader->failed() && has_pending <= 1 &&
            static_cast<uint32_t>(pending) < (has_pending != 0 ? vocabulary : 1) && answer_start <= token_count &&
-           states_begin <= token_count && token_count - states_begin <= capacity &&
+           states_begin <= token_count && token_count - states_begin <= stream.states().capacity() &&
            (token_count == 0 || states_begin < token_count) && healing_place <= token_count &&
            (healing_size > 0 || healing_place == 0) && healing_size <= kMaxTokenBytes &&
            buffered_count <= TokenBuffer::kCapacity && buffered_count <= token_count - states_begin &&
@@ -283,7 +283,7 @@ bool SavedState::verify(const TokenStream& stream, ByteReader* reader) {
   KvSequencePosition position;
   Counts saved;
   if (!KvSequenceImage::verify(stream.kv(), stream.model().config(), reader, &position)) return false;
-  if (!saved.read(position.token_count, stream.params(), vocabulary, reader)) return false;
+  if (!saved.read(position.token_count, stream, reader)) return false;
   char healed[kMaxTokenBytes];
   reader->get_array(healed, saved.healing_size);
   if (saved.healing_size > 0 && stream.model().tokenizer() == nullptr) return false;
@@ -313,7 +313,7 @@ void SavedState::read(ByteReader* reader, SessionParts* parts) {
   const ModelConfig& config = stream.model().config();
   KvSequenceImage::read(&stream.kv(), config, reader);
   Counts saved;
-  saved.read(stream.kv().token_count(), stream.params(), config.vocabulary_size, reader);
+  saved.read(stream.kv().token_count(), stream, reader);
   stream.set_cursor({saved.has_pending != 0, saved.pending, saved.answer_start, monotonic_ns()});
   char healed[kMaxTokenBytes];
   reader->get_array(healed, saved.healing_size);

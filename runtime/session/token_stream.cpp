@@ -23,7 +23,7 @@ void TokenStream::layout(Arena& arena, const Model& model, const ResolvedSession
   model_ = &model;
   params_ = params;
   kv_.layout(arena, model.config(), params);
-  states_.layout(arena, params.context_tokens);
+  states_.layout(arena, kv_.history_size());
 }
 
 TokenHistory TokenStream::history(uint64_t count) const {
@@ -203,8 +203,7 @@ void TokenStream::clear() {
 Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation) {
   cursor_.has_pending = false;
   const uint64_t known = kv_.token_count();
-  const uint64_t remembered = uint64_t{2} * params_.context_tokens;
-  const uint64_t oldest = std::max(first, mirrored_from_ + known - std::min(known, remembered));
+  const uint64_t oldest = std::max(first, mirrored_from_ + known - std::min<uint64_t>(known, kv_.history_size()));
   const uint64_t end = std::min(first + text.size(), mirrored_from_ + known);
   // Find the end of the common prefix, as far back as this stream remembers its tokens.
   uint64_t agreed = oldest;

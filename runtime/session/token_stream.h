@@ -38,11 +38,11 @@ struct TokenState {
   bool has(Flags flag) const { return (flags & flag) != 0; }
 };
 
-// A ring with the states of the newest tokens, which has as many elements as the history of the KvSequence.
+// A ring with the states of the newest tokens.
 class TokenStates {
  public:
-  void layout(Arena& arena, uint32_t context_tokens) {
-    capacity_ = size_t{2} * context_tokens;
+  void layout(Arena& arena, size_t capacity) {
+    capacity_ = capacity;
     states_ = arena.take<TokenState>(capacity_);
   }
 

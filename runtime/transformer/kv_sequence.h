@@ -110,8 +110,9 @@ class KvSequence {
   void rewind(uint64_t count);
 
   uint64_t token_count() const { return token_count_; }
-  // Returns a token of the stream, or 0 for a row of embeddings. The token must be one of the newest 2 *
-  // context_tokens.
+  // Returns how many of the newest tokens are known.
+  size_t history_size() const { return history_size_; }
+  // Returns a token of the stream, or 0 for a row of embeddings. The token must be one of the newest history_size().
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
   // Returns the newest `count` tokens in up to two pieces, but no more than context_tokens.
   void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
