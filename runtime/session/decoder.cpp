@@ -83,7 +83,7 @@ Status Decoder::find_mask(TokenMask* mask) {
   Stopwatch stopwatch(&stream_->mutable_timings()->sample_ns);
   const TokenConstraint& constraint = stream_->constraint();
   if (is_complete()) return Status::kStopGrammar;
-  if (!output_->healing().is_done()) {
+  if (output_->healing_left() > 0) {
     SOTTO_TRY(find_healing_mask(mask));
   } else if (constraint.is_set()) {
     SOTTO_TRY(constraint.mask(0, mask));
@@ -101,11 +101,13 @@ Status Decoder::find_healing_mask(TokenMask* mask) {
   const TokenConstraint& constraint = stream_->constraint();
   uint64_t* words = sampler_.copy_mask(mask);
   std::fill_n(words, word_count, 0);
-  output_->healing().allow(*model_->tokenizer(), words);
+  const size_t left = output_->healing_left();
+  output_->healing().allow(*model_->tokenizer(), left, words);
   for (size_t i = 0; i < word_count && constraint.is_set(); ++i) {
     for (const uint32_t bit : SetBits(words[i])) {
       const auto token = static_cast<int32_t>(64 * i + bit);
-      const auto text = stream_->bytes_of(token).subspan(output_->healed_bytes(token));
+      const auto bytes = stream_->bytes_of(token);
+      const auto text = bytes.subspan(std::min(bytes.size(), left));
       bool fits = true;
       if (!text.empty()) SOTTO_TRY(constraint.test_text(0, text, &fits));
       if (!fits) clear_bit(words, static_cast<size_t>(token));

@@ -200,7 +200,7 @@ Status Drafting::propose(DraftRun* run) {
 void Drafting::draft_forced(size_t max_drafts) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
-  if (!constraint.is_set() || tokenizer == nullptr || !output_->healing().is_done()) return;
+  if (!constraint.is_set() || tokenizer == nullptr || output_->healing_left() > 0) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
   if (constraint.forced_text(0, text, &size) != Status::kOk || size == 0) return;
@@ -346,7 +346,7 @@ Status Drafting::draft_by_lookahead(size_t remaining, Kind* kind) {
 // Drops the first draft that the constraint rejects, and all drafts after it.
 void Drafting::drop_disallowed(size_t first) {
   const TokenConstraint& constraint = stream_->constraint();
-  if (!constraint.is_set() || !output_->healing().is_done()) return;
+  if (!constraint.is_set() || output_->healing_left() > 0) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
   for (size_t i = 0; i < text_.drafts().size(); ++i) {

@@ -380,7 +380,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   if (parts_.guide != nullptr) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
-  if (!parts_.output.healing().is_done()) {
+  if (parts_.output.healing_left() > 0) {
     return fail(error, Status::kInvalidState, "token healing of the prompt is not finished");
   }
   if (!parts_.stops.banned_strings().empty()) {

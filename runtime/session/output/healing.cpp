@@ -1,5 +1,6 @@
 #include "runtime/session/output/healing.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -43,8 +44,8 @@ void Healing::restore(std::span<const char> bytes, uint64_t place) {
   std::copy(bytes.begin(), bytes.end(), bytes_.begin());
 }
 
-void Healing::allow(const TokenizerView& tokenizer, uint64_t* words) const {
-  const auto remaining = bytes().subspan(done_);
+void Healing::allow(const TokenizerView& tokenizer, size_t left, uint64_t* words) const {
+  const auto remaining = bytes().last(left);
   for (const uint32_t token : find_with_prefix(tokenizer, remaining)) set_bit(words, token);
   for (size_t size = 1; size < remaining.size(); ++size) {
     const auto found = find_with_prefix(tokenizer, remaining.first(size));

@@ -6,7 +6,6 @@
 // next token may be " world" or " wor" but not " dog".
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +15,7 @@
 
 namespace sotto {
 
-// The text that healing removed from the end of the prompt, and how many of its bytes the generated tokens have
-// spelled.
+// The text that healing removed from the end of the prompt, and the place in the stream where it was.
 class Healing {
  public:
   static constexpr size_t kMaxTokens = 4;
@@ -27,31 +25,23 @@ class Healing {
   static size_t count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens);
 
   void clear() {
-    size_ = done_ = 0;
+    size_ = 0;
     place_ = 0;
   }
   // Starts healing. `tokens` have been removed from the stream, which now ends at `place`.
   void begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place);
 
-  bool is_done() const { return done_ == size_; }
   bool has_started() const { return size_ > 0; }
   uint64_t place() const { return place_; }
   std::span<const char> bytes() const { return {bytes_.data(), size_}; }
   void restore(std::span<const char> bytes, uint64_t place);
 
-  // Returns how many bytes of a token of `size` bytes spell the removed text.
-  size_t healed(size_t size) const { return std::min(size, size_ - done_); }
-  void advance(size_t size) { done_ += healed(size); }
-  // Starts again at `place`. The caller must then call advance() for each token after it.
-  void restart() { done_ = 0; }
-
-  // Sets the bits of the tokens that begin with the remaining bytes or that spell a prefix of them.
-  void allow(const TokenizerView& tokenizer, uint64_t* words) const;
+  // Sets the bits of the tokens that begin with the last `left` bytes or that spell a prefix of them.
+  void allow(const TokenizerView& tokenizer, size_t left, uint64_t* words) const;
 
  private:
   std::array<char, kMaxTokenBytes> bytes_;
   size_t size_ = 0;
-  size_t done_ = 0;
   uint64_t place_ = 0;
 };
 

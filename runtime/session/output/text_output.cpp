@@ -30,9 +30,8 @@ BufferedToken& TextOutput::buffer(int32_t token) {
 
 void TextOutput::add_text(uint64_t begin_ns) {
   BufferedToken& newest = state_->buffer.newest();
-  const auto bytes = stream_->bytes_of(newest.piece.token);
-  const TextStream::Found found = text_.append(bytes, state_->healing.healed(bytes.size()));
-  state_->healing.advance(bytes.size());
+  const TokenText text = text_of(stream_->token_count() - 1);
+  const TextStream::Found found = text_.append(text.bytes, text.healed);
   newest.mark = text_.mark();
   newest.piece.elapsed_ns = monotonic_ns() - begin_ns;
   if (found == TextStream::Found::kStop) state_->end = Status::kStopString;
@@ -80,18 +79,16 @@ size_t TextOutput::find_ban_start() const {
 void TextOutput::reject(size_t index) {
   const uint64_t first = emitted_count();
   const size_t newest = state_->buffer.size() - 1;
-  if (stream_->rewind(first + index) != Status::kOk) {
-    index = newest;
-    if (stream_->rewind(first + newest) != Status::kOk) state_->end = Status::kStopBanned;
+  int32_t token = state_->buffer[index].piece.token;
+  if (truncate(first + index) != Status::kOk) {
+    token = state_->buffer[newest].piece.token;
+    if (truncate(first + newest) != Status::kOk) {
+      text_.cut(mark_after(newest));
+      state_->buffer[newest].mark = text_.mark();
+      state_->end = Status::kStopBanned;
+      return;
+    }
   }
-  const int32_t token = state_->buffer[index].piece.token;
-  text_.cut(index == 0 ? emitted_mark_ : state_->buffer[index - 1].mark);
-  if (state_->end != Status::kOk) {
-    state_->buffer[newest].mark = text_.mark();
-    return;
-  }
-  state_->buffer.truncate(index);
-  rebuild_healing(stream_->token_count());
   if (!state_->rejected.add(stream_->token_count(), token)) state_->end = Status::kStopBanned;
 }
 
@@ -118,44 +115,48 @@ Status TextOutput::emit(Piece* piece) {
   return Status::kOk;
 }
 
-// Returns the place in the stream after the first `size` bytes of the text that begins with token `start`
-// (text_place.h).
-TextPlace TextOutput::find_place(uint64_t start, uint64_t size, uint64_t* length) {
-  rebuild_healing(start);
-  const auto text_of = [&](uint64_t i) {
-    const auto bytes = stream_->bytes_of(stream_->token_at(i));
-    const size_t healed = state_->healing.healed(bytes.size());
-    state_->healing.advance(bytes.size());
-    return TokenText{bytes, healed};
-  };
-  return find_text_place(start, stream_->token_count(), {}, size, text_of, length);
+// Returns the text of a token of the stream.
+TokenText TextOutput::text_of(uint64_t index) const {
+  const auto bytes = stream_->bytes_of(stream_->token_at(index));
+  return {bytes, std::min(bytes.size(), healing_left(index))};
 }
 
-// Appends tokens as if they had been generated.
-Status TextOutput::append(std::span<const int32_t> tokens) {
+// Returns how many bytes of the text that healing removed are left when the token at `index` comes next.
+size_t TextOutput::healing_left(uint64_t index) const {
+  const uint64_t place = state_->healing.place();
+  size_t left = state_->healing.bytes().size();
+  if (left == 0 || index < place || stream_->states().begin() > place) return 0;
+  for (uint64_t i = place; i < index && left > 0; ++i) {
+    left -= std::min(left, stream_->bytes_of(stream_->token_at(i)).size());
+  }
+  return left;
+}
+
+// Appends tokens as if they had been generated, up to the first one that the context, the guide or the constraint does
+// not take.
+void TextOutput::append(std::span<const int32_t> tokens) {
   Cancellation never;
   for (const int32_t token : tokens) {
-    const size_t size = stream_->bytes_of(token).size();
     TokenState state;
     state.sampler = stream_->last_state().sampler;
-    SOTTO_TRY(stream_->evaluate(&never));
-    if (TokenStream* guide = stream_->guide(); guide != nullptr) SOTTO_TRY(guide->evaluate(&never));
-    SOTTO_TRY(stream_->push(token, state_->healing.healed(size), state));
-    state_->healing.advance(size);
+    TokenStream* const guide = stream_->guide();
+    if (stream_->evaluate(&never) != Status::kOk) return;
+    if (guide != nullptr && guide->evaluate(&never) != Status::kOk) return;
+    if (stream_->push(token, healed_bytes(token), state) != Status::kOk) return;
   }
-  return Status::kOk;
 }
 
 // Truncates the stream to the text before a stop string. If that text ends inside a token, other tokens replace its
-// part of the token, unless the vocabulary cannot spell this part or the context is full. If the stream cannot be
-// rewound that far, the tokens stay.
+// part of the token, as far as possible. If the vocabulary cannot spell this part, the context is full, or the stream
+// cannot be rewound that far, the token stays.
 void TextOutput::trim_after_stop() {
   const uint64_t count = stream_->token_count();
   const uint64_t start = find_text_start(count);
+  const auto text = [this](uint64_t index) { return text_of(index); };
   uint64_t length;
-  find_place(start, UINT64_MAX, &length);
+  find_text_place(start, count, {}, UINT64_MAX, text, &length);
   const uint64_t shown = length - std::min<uint64_t>(length, text_.bytes_after_end());
-  TextPlace cut = find_place(start, shown, &length);
+  TextPlace cut = find_text_place(start, count, {}, shown, text, &length);
   std::array<int32_t, kMaxTokenBytes> spelling;
   size_t spelled = 0;
   if (cut.byte_count > 0) {
@@ -165,13 +166,10 @@ void TextOutput::trim_after_stop() {
     if (params.overflow == Overflow::kStop && cut.token + spelled > uint64_t{params.context_tokens} + 1) spelled = 0;
     if (spelled == 0) ++cut.token;
   }
-  if (cut.token < count && stream_->rewind(cut.token) == Status::kOk) {
-    stream_->find_answer_start();
-    state_->rejected.drop_from(cut.token);
-    rebuild_healing(cut.token);
-    (void)append({spelling.data(), spelled});
-  }
-  rebuild_healing(stream_->token_count());
+  if (cut.token == count || stream_->rewind(cut.token) != Status::kOk) return;
+  stream_->find_answer_start();
+  state_->rejected.drop_from(cut.token);
+  append({spelling.data(), spelled});
 }
 
 Status TextOutput::flush(Status stop, Piece* piece) {
@@ -207,8 +205,7 @@ void TextOutput::drop_buffered() {
 Status TextOutput::rewind(uint64_t count) {
   if (count > stream_->token_count()) return Status::kInvalidArgument;
   if (count == stream_->token_count()) return Status::kOk;
-  const uint64_t emitted = emitted_count();
-  SOTTO_TRY(stream_->rewind(count));
+  SOTTO_TRY(truncate(count));
   if (count == 0) {
     clear();
     return Status::kOk;
@@ -216,16 +213,29 @@ Status TextOutput::rewind(uint64_t count) {
   stream_->find_answer_start();
   state_->rejected.drop_from(count);
   state_->reject_newest = false;
+  return Status::kOk;
+}
+
+// Truncates the stream and the text to the first `count` tokens. The rejected tokens stay.
+Status TextOutput::truncate(uint64_t count) {
+  const uint64_t emitted = emitted_count();
+  SOTTO_TRY(stream_->rewind(count));
   state_->end = Status::kOk;
   state_->buffer.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
+  const uint64_t healed = state_->healing.place();
+  if (count < healed || stream_->states().begin() > healed) state_->healing.clear();
   // If emitted tokens were removed, the text before them is matched again.
   if (count < emitted) {
-    rebuild_text(count);
+    rebuild();
   } else {
-    text_.cut(state_->buffer.empty() ? emitted_mark_ : state_->buffer.newest().mark);
-    rebuild_healing(count);
+    text_.cut(mark_after(state_->buffer.size()));
   }
   return Status::kOk;
+}
+
+// Returns the state after the text of the first `count` buffered tokens.
+const TextMark& TextOutput::mark_after(size_t count) const {
+  return count == 0 ? emitted_mark_ : state_->buffer[count - 1].mark;
 }
 
 // Returns the index of the token where a replay must start, so that matching can continue after `count` tokens.
@@ -241,58 +251,31 @@ uint64_t TextOutput::find_text_start(uint64_t count) const {
   return start;
 }
 
-// Restores the state of token healing after `count` tokens.
-void TextOutput::rebuild_healing(uint64_t count) {
-  if (!state_->healing.has_started()) return;
-  if (count < state_->healing.place() || stream_->states().begin() > state_->healing.place()) {
-    return state_->healing.clear();
-  }
-  state_->healing.restart();
-  for (uint64_t i = state_->healing.place(); i < count && !state_->healing.is_done(); ++i) {
-    state_->healing.advance(stream_->bytes_of(stream_->token_at(i)).size());
-  }
-}
-
-// Restores the text as it was when the last of `count` tokens was emitted.
-void TextOutput::rebuild_text(uint64_t count) {
-  const uint64_t start = find_text_start(count);
-  text_.clear();
-  rebuild_healing(start);
-  for (uint64_t i = start; i < count; ++i) {
-    const auto bytes = stream_->bytes_of(stream_->token_at(i));
-    text_.replay(bytes, state_->healing.healed(bytes.size()));
-    state_->healing.advance(bytes.size());
-  }
-  text_.resume(start < count ? stream_->states()[count - 1].withheld : 0);
-  emitted_mark_ = text_.mark();
-}
-
-// Appends the text of the buffered tokens to the text of the emitted ones.
-void TextOutput::rebuffer() {
+void TextOutput::rebuild() {
   using Found = TextStream::Found;
-  if (state_->buffer.empty() && state_->end == Status::kStopString) {  // the text had ended at this string
-    text_.clear();
-    emitted_mark_ = text_.mark();
+  // Restore the text as it was when the newest emitted token was emitted.
+  const uint64_t emitted = emitted_count();
+  const uint64_t start = find_text_start(emitted);
+  text_.clear();
+  for (uint64_t i = start; i < emitted; ++i) {
+    const TokenText text = text_of(i);
+    text_.replay(text.bytes, text.healed);
   }
+  text_.resume(start < emitted ? stream_->states()[emitted - 1].withheld : 0);
+  if (state_->buffer.empty() && state_->end == Status::kStopString) text_.clear();  // the text had ended here
+  emitted_mark_ = text_.mark();
+  // Append the text of the buffered tokens.
   for (size_t i = 0; i < state_->buffer.size(); ++i) {
-    const auto bytes = stream_->bytes_of(state_->buffer[i].piece.token);
-    const TextMark before = text_.mark();
-    const size_t healed = state_->healing.healed(bytes.size());
+    const TokenText text = text_of(emitted + i);
     const bool last = i + 1 == state_->buffer.size();
-    const Found found = text_.append(bytes, healed);
+    const Found found = text_.append(text.bytes, text.healed);
     const bool is_stop = found == Found::kStop && last && state_->end == Status::kStopString;
     const bool is_ban = found == Found::kBan && last && state_->end == Status::kStopBanned;
-    if (found != Found::kNothing && !is_stop) text_.cut(before);
+    if (found != Found::kNothing && !is_stop) text_.cut(mark_after(i));
     // The strings may differ from those that were in effect when the token was buffered.
-    if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, healed);
-    state_->healing.advance(bytes.size());
+    if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(text.bytes, text.healed);
     state_->buffer[i].mark = text_.mark();
   }
-}
-
-void TextOutput::rebuild() {
-  if (stream_->token_count() > 0) rebuild_text(emitted_count());
-  rebuffer();
 }
 
 Status TextOutput::heal() {

@@ -9,6 +9,7 @@
 // tokens are emitted. If " day" is drawn, the stream returns to the place of " bad", and " bad" is rejected there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -136,8 +137,10 @@ class TextOutput {
   // Removes the last tokens of the prompt if their bytes are the beginning of a longer token (healing.h).
   Status heal();
   const Healing& healing() const { return state_->healing; }
-  // Returns how many bytes of the token spell the end of the prompt.
-  size_t healed_bytes(int32_t token) const { return state_->healing.healed(stream_->bytes_of(token).size()); }
+  // Returns how many bytes of the removed text the next tokens have to spell.
+  size_t healing_left() const { return healing_left(stream_->token_count()); }
+  // Returns how many bytes of the token spell the removed text, if the token comes next.
+  size_t healed_bytes(int32_t token) const { return std::min(stream_->bytes_of(token).size(), healing_left()); }
   // Returns the tokens that were rejected at the end of the stream.
   std::span<const RejectedTokens::Rejection> rejections() const { return state_->rejected.at(stream_->token_count()); }
   const TextMark& mark() const { return text_.mark(); }
@@ -147,15 +150,15 @@ class TextOutput {
   const OutputState& state() const { return *state_; }
 
  private:
-  TextPlace find_place(uint64_t start, uint64_t size, uint64_t* length);
-  Status append(std::span<const int32_t> tokens);
+  TokenText text_of(uint64_t index) const;
+  size_t healing_left(uint64_t index) const;
+  const TextMark& mark_after(size_t count) const;
+  void append(std::span<const int32_t> tokens);
   void trim_after_stop();
   void reject(size_t index);
   size_t find_ban_start() const;
   uint64_t find_text_start(uint64_t count) const;
-  void rebuild_healing(uint64_t count);
-  void rebuild_text(uint64_t count);
-  void rebuffer();
+  Status truncate(uint64_t count);
 
   TokenStream* stream_;
   TextStream text_;
