@@ -119,33 +119,26 @@ void Beams::layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_toke
 }
 
 Status Beams::begin(const Cancellation& cancellation, uint32_t* capacity) {
-  KvSequence& stream = *sequence_;
-  SOTTO_TRY(stream.ensure_logits(cancellation));
-  assert(stream.token_count_ > 0 && !stream.reanchor_due_);
-  const std::span<float> first = logits(0);
-  if (stream.logits().data() != first.data()) std::copy_n(stream.logits().data(), first.size(), first.data());
-  stream.forget_logits();
-  slots_.begin(stream.params_.context_tokens, stream.forward_.ring().window_of(stream.position_ - 1));
-  *capacity = stream.position_count_ - stream.position_;
+  SOTTO_TRY(sequence_->take_logits(cancellation));
+  slots_.begin(sequence_->context_tokens(), sequence_->forward().ring().window_of(sequence_->position() - 1));
+  *capacity = sequence_->positions_left();
   return Status::kOk;
 }
 
 Status Beams::grow(std::span<const BeamStep> steps, const Cancellation& cancellation) {
-  KvSequence& stream = *sequence_;
-  stream.forget_rows();
   slots_.grow(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
-    rows_[i] = {&stream.forward_, steps[i].token, stream.position_ + slots_.grown_depth(i), slots_.grown_window(i)};
-    assert(rows_[i].position < stream.position_count_);
+    assert(slots_.grown_depth(i) < sequence_->positions_left());
+    rows_[i] = {&sequence_->forward(), steps[i].token, sequence_->position() + slots_.grown_depth(i),
+                slots_.grown_window(i)};
   }
-  const Status status = stream.forward_.evaluate({.rows = {rows_, steps.size()}}, cancellation);
-  if (status != Status::kOk) {
+  const Status status = sequence_->evaluate_rows({rows_, steps.size()}, cancellation);
+  if (status == Status::kOk) {
+    slots_.commit();
+  } else {
     slots_.roll_back();
-    return status;
   }
-  stream.forward_.compute_logits(0, steps.size());
-  slots_.commit();
-  return Status::kOk;
+  return status;
 }
 
 float Beams::similarity(uint32_t step) const {

@@ -101,8 +101,6 @@ class Forward {
   const KvRing& ring() const { return ring_; }
 
  private:
-  friend class KvSequenceImage;
-
   TokenRow row_of(const TokenBatch& batch, size_t index);
   void output_layer_states(uint32_t layer, const TokenBatch& batch);
   void output_final_states(const TokenBatch& batch);

@@ -45,6 +45,16 @@ class KvRing {
   // sizeof(float)), with each array aligned.
   static size_t byte_size(const KvSizes& sizes);
 
+  // The keys and values of one head of one layer, as (slot, stride), and their scales, as (slot).
+  struct Head {
+    int8_t* keys;
+    int8_t* values;
+    float* key_scales;
+    float* value_scales;
+    size_t stride;  // at least head_size; the rest of each row is 0
+  };
+  Head head_of(uint32_t layer, uint32_t head) const;
+
   uint32_t slot_of(uint32_t position) const;
   SlotWindow window_of(uint32_t position) const;
 
@@ -63,13 +73,6 @@ class KvRing {
                    AttentionRowsArgs rows) const;
 
  private:
-  friend class KvSequenceImage;
-
-  size_t index_of(uint32_t layer, uint32_t head, uint32_t slot) const {
-    const size_t slot_count = size_t{sizes_.slot_count} + sizes_.beam_slot_count;
-    return (size_t{layer} * sizes_.head_count + head) * slot_count + slot;
-  }
-
   KvSizes sizes_;
   size_t row_stride_ = 0;
   float score_scale_ = 0;

@@ -160,6 +160,21 @@ Status KvSequence::compute_allowed_logits(const TokenMask& mask, const Cancellat
   return Status::kOk;
 }
 
+Status KvSequence::take_logits(const Cancellation& cancellation) {
+  SOTTO_TRY(ensure_logits(cancellation));
+  const std::span<float> first = forward_.logits(0);
+  if (logits_.data() != first.data()) std::copy(logits_.begin(), logits_.end(), first.begin());
+  forget_logits();
+  return Status::kOk;
+}
+
+Status KvSequence::evaluate_rows(std::span<const TokenRow> rows, const Cancellation& cancellation) {
+  forget_rows();
+  SOTTO_TRY(forward_.evaluate({.rows = rows}, cancellation));
+  forward_.compute_logits(0, rows.size());
+  return Status::kOk;
+}
+
 Status KvSequence::ensure_last_row(const Cancellation& cancellation) {
   assert(token_count_ > 0);
   if (reanchor_due_) return reanchor(cancellation);

@@ -100,6 +100,12 @@ class KvSequence {
   void compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const Cancellation& cancellation);
+  // Computes the logits after the last token, if they are missing, and moves them to forward().logits(0), which the
+  // caller may overwrite. The stream must not be empty.
+  Status take_logits(const Cancellation& cancellation);
+  // Evaluates rows that continue the stream, and computes the logits of row i, forward().logits(i). The stream does not
+  // change, but its logits are lost.
+  Status evaluate_rows(std::span<const TokenRow> rows, const Cancellation& cancellation);
   Forward& forward() { return forward_; }
   const LayerStates& layer_states() const { return layer_states_; }        // valid with kFeatureDola
   const HiddenHistory& hidden_history() const { return hidden_history_; }  // valid with kFeatureHiddenHistory
@@ -110,6 +116,10 @@ class KvSequence {
   void rewind(uint64_t count);
 
   uint64_t token_count() const { return token_count_; }
+  // Returns the position of the next token, and how many tokens fit before the model's positions are exhausted.
+  uint32_t position() const { return position_; }
+  uint32_t positions_left() const { return position_count_ - position_; }
+  uint32_t context_tokens() const { return params_.context_tokens; }
   // Returns how many of the newest tokens are known.
   size_t history_size() const { return history_size_; }
   // Returns a token of the stream, or 0 for a row of embeddings. The token must be one of the newest history_size().
@@ -124,7 +134,6 @@ class KvSequence {
   void reset_timings() { reanchor_timings_ = {}; }
 
  private:
-  friend class Beams;
   friend class KvSequenceImage;
 
   bool fits(size_t count) const;

@@ -42,22 +42,6 @@ uint32_t slots_in_use(uint32_t position, uint32_t context_tokens) { return std::
 
 }  // namespace
 
-// The rows of one head of one layer: keys and values (slot, row_stride) and their scales (slot).
-struct KvSequenceImage::Head {
-  int8_t* keys;
-  int8_t* values;
-  float* key_scales;
-  float* value_scales;
-  size_t stride;
-};
-
-KvSequenceImage::Head KvSequenceImage::head(const KvSequence& sequence, uint32_t layer, uint32_t head) {
-  const KvRing& ring = sequence.forward_.ring_;
-  const size_t index = ring.index_of(layer, head, 0);
-  return {ring.keys_ + index * ring.row_stride_, ring.values_ + index * ring.row_stride_, ring.key_scales_ + index,
-          ring.value_scales_ + index, ring.row_stride_};
-}
-
 void KvSequenceImage::write(const KvSequence& sequence, const ModelConfig& config, ByteWriter* writer) {
   writer->put(sequence.token_count_);
   writer->put(sequence.anchor_);
@@ -73,7 +57,7 @@ void KvSequenceImage::write(const KvSequence& sequence, const ModelConfig& confi
   const uint32_t slots = slots_in_use(sequence.position_, sequence.params_.context_tokens);
   for (uint32_t layer = 0; layer < config.layer_count; ++layer) {
     for (uint32_t h = 0; h < config.head_count; ++h) {
-      const Head rows = head(sequence, layer, h);
+      const KvRing::Head rows = sequence.forward_.ring().head_of(layer, h);
       for (size_t i = 0; i < slots; ++i) {
         writer->put_array(rows.keys + i * rows.stride, config.head_size);
       }
@@ -151,7 +135,7 @@ void KvSequenceImage::read(KvSequence* sequence, const ModelConfig& config, Byte
   const uint32_t slots = slots_in_use(saved.position, sequence->params_.context_tokens);
   for (uint32_t layer = 0; layer < config.layer_count; ++layer) {
     for (uint32_t h = 0; h < config.head_count; ++h) {
-      const Head rows = head(*sequence, layer, h);
+      const KvRing::Head rows = sequence->forward_.ring().head_of(layer, h);
       std::memset(rows.keys, 0, slots * rows.stride);  // clears the padding after each row as well
       std::memset(rows.values, 0, slots * rows.stride);
       for (size_t i = 0; i < slots; ++i) {
@@ -183,8 +167,8 @@ void KvSequenceImage::copy(const KvSequence& from, const ModelConfig& config, Kv
   const uint32_t slots = slots_in_use(from.position_, from.params_.context_tokens);
   for (uint32_t layer = 0; layer < config.layer_count; ++layer) {
     for (uint32_t h = 0; h < config.head_count; ++h) {
-      const Head source = head(from, layer, h);
-      const Head target = head(*to, layer, h);
+      const KvRing::Head source = from.forward_.ring().head_of(layer, h);
+      const KvRing::Head target = to->forward_.ring().head_of(layer, h);
       std::copy_n(source.keys, slots * source.stride, target.keys);
       std::copy_n(source.values, slots * source.stride, target.values);
       std::copy_n(source.key_scales, slots, target.key_scales);

@@ -32,10 +32,8 @@ class KvSequenceImage {
   static void copy(const KvSequence& from, const ModelConfig& config, KvSequence* to);
 
  private:
-  struct Head;
   static bool is_possible(const KvSequence& sequence, const ModelConfig& config, const KvSequencePosition& saved);
   static KvSequencePosition read_position(ByteReader* reader);
-  static Head head(const KvSequence& sequence, uint32_t layer, uint32_t head);
 };
 
 }  // namespace sotto
