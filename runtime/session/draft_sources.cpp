@@ -37,14 +37,14 @@ std::span<const int32_t> DraftPool::find(int32_t token) const {
   return {entry.tokens, entry.count};
 }
 
-void DraftText::layout(Arena& arena, uint32_t context_tokens, bool used) {
+void DraftedTokens::layout(Arena& arena, uint32_t context_tokens, bool used) {
   // An additional element holds the pending token.
   tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
 }
 
-void DraftText::begin(const TokenHistory& text) {
+void DraftedTokens::begin(const TokenHistory& tokens) {
   count_ = 0;
-  for (const auto piece : text.pieces()) {
+  for (const auto piece : tokens.pieces()) {
     std::copy(piece.begin(), piece.end(), tokens_ + count_);
     count_ += piece.size();
   }

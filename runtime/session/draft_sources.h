@@ -1,5 +1,5 @@
 // The sources of drafts that need no model: prompt lookup, which copies earlier text, and the n-gram pool of lookahead
-// decoding. DraftText is the text that these and the other sources continue.
+// decoding. DraftedTokens are the tokens that these and the other sources continue.
 #pragma once
 
 #include <cstddef>
@@ -55,16 +55,16 @@ class DraftPool {
   Entry* entries_ = nullptr;
 };
 
-// A copy of the stream's text, followed by the drafts.
-class DraftText {
+// A copy of the stream's newest tokens, followed by the drafts.
+class DraftedTokens {
  public:
   // Reserves nothing if `used` is false.
   void layout(Arena& arena, uint32_t context_tokens, bool used);
-  // Copies a text of at most context_tokens tokens, without drafts.
-  void begin(const TokenHistory& text);
+  // Copies at most context_tokens tokens, and drops all drafts.
+  void begin(const TokenHistory& tokens);
 
-  std::span<const int32_t> text() const { return {tokens_, count_}; }
-  std::span<const int32_t> drafts() const { return text().subspan(known_count_); }
+  std::span<const int32_t> all() const { return {tokens_, count_}; }
+  std::span<const int32_t> drafts() const { return all().subspan(known_count_); }
   void add(int32_t draft) { tokens_[count_++] = draft; }
   void truncate(size_t draft_count) { count_ = known_count_ + draft_count; }
   // Returns the free memory after the drafts. The caller writes drafts to it and then calls truncate() with their

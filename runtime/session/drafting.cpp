@@ -68,7 +68,7 @@ void DraftPace::report(size_t accepted, bool rejected) {
 }
 
 void Drafting::layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens) {
-  text_.layout(arena, context_tokens, draft_tokens > 0);
+  tokens_.layout(arena, context_tokens, draft_tokens > 0);
   pool_.layout(arena, draft_tokens > 0);
 }
 
@@ -142,7 +142,7 @@ Status Drafting::evaluate_ahead() {
   ++info_.batch_count;
   info_.proposed_count += run.count;
   info_.forced_proposed_count += run.forced;
-  return stream_->evaluate(cancellation_, text_.drafts());
+  return stream_->evaluate(cancellation_, tokens_.drafts());
 }
 
 void Drafting::accept_draft() {
@@ -179,19 +179,19 @@ constexpr Drafting::Source Drafting::kSources[] = {
 // Drafts the text that the constraint forces, then continues it with the first source that finds any drafts.
 Status Drafting::propose(DraftRun* run) {
   const size_t max_drafts = capacity();
-  text_.begin(stream_->history(stream_->params().context_tokens));
+  tokens_.begin(stream_->history(stream_->params().context_tokens));
   sampler_state_ = stream_->last_state().sampler;
   if (max_drafts == 0) return Status::kOk;
   draft_forced(max_drafts);
-  run->forced = text_.drafts().size();
+  run->forced = tokens_.drafts().size();
   const size_t remaining = max_drafts - run->forced;
   for (const Source& source : kSources) {
-    if ((params_.sources & source.bit) == 0 || remaining == 0 || text_.drafts().size() > run->forced) continue;
+    if ((params_.sources & source.bit) == 0 || remaining == 0 || tokens_.drafts().size() > run->forced) continue;
     run->kind = source.kind;
     SOTTO_TRY((this->*source.draft)(remaining, &run->kind));
   }
-  if (text_.drafts().size() > run->forced) drop_disallowed(run->forced);
-  run->count = text_.drafts().size();
+  if (tokens_.drafts().size() > run->forced) drop_disallowed(run->forced);
+  run->count = tokens_.drafts().size();
   return Status::kOk;
 }
 
@@ -211,38 +211,38 @@ void Drafting::draft_forced(size_t max_drafts) {
   const std::span<const int32_t> found = {tokens.data(), count};
   const size_t tail = std::min(count, Healing::kMaxTokens);
   count -= Healing::count_unfinished(*tokenizer, found.last(tail));
-  for (size_t i = 0; i < std::min(count, max_drafts); ++i) text_.add(tokens[i]);
+  for (size_t i = 0; i < std::min(count, max_drafts); ++i) tokens_.add(tokens[i]);
 }
 
 Status Drafting::draft_by_callback(size_t remaining, Kind* kind) {
   const size_t max_drafts = paces_[*kind].length(kRowCost, remaining);
   if (max_drafts == 0) return Status::kOk;
   KvSequence& kv = stream_->kv();
-  const auto text = text_.text();
-  const size_t before = text_.drafts().size();
+  const auto text = tokens_.all();
+  const size_t before = tokens_.drafts().size();
   // The callback receives the hidden state of the last evaluated token, unless forced drafts follow that token in the
   // text.
   std::span<const float> hidden;
   if (kv.batch_row_count() > 0 && before == 0) hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
-  const auto drafts = text_.space().first(max_drafts);
+  const auto drafts = tokens_.space().first(max_drafts);
   const size_t given = params_.draft(params_.user_data, text.data(), text.size(), hidden.data(), hidden.size(),
                                      drafts.data(), max_drafts);
   if (given > max_drafts) return Status::kOk;
   const uint32_t vocabulary = stream_->model().config().vocabulary_size;
   const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),
                                 [&](int32_t token) { return !is_token(token, vocabulary); });
-  text_.truncate(before + static_cast<size_t>(end - drafts.begin()));
+  tokens_.truncate(before + static_cast<size_t>(end - drafts.begin()));
   return Status::kOk;
 }
 
 Status Drafting::draft_by_lookup(size_t remaining, Kind* kind) {
-  const LookupMatch match = find_latest_match(text_.text(), params_.min_match, params_.max_match);
+  const LookupMatch match = find_latest_match(tokens_.all(), params_.min_match, params_.max_match);
   if (match.size == 0) return Status::kOk;
   *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
   const size_t count = paces_[*kind].length(kRowCost, remaining);
   // If the match is close to the end of the text, the loop also reads drafts that it has just added, so that they
   // continue a repetition.
-  for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
+  for (size_t i = 0; i < count; ++i) tokens_.add(tokens_.all()[match.next + i]);
   return Status::kOk;
 }
 
@@ -252,8 +252,8 @@ Status Drafting::draft_by_session(size_t remaining, Kind* kind) {
   const float cost = kRowCost + weight_count(other, other.layer_count) / weight_count(config, config.layer_count);
   const size_t count = paces_[*kind].length(cost, remaining);
   for (size_t i = 0; i < count; ++i) {
-    const auto text = text_.text();
-    const uint64_t end = stream_->token_count() + text_.drafts().size();
+    const auto text = tokens_.all();
+    const uint64_t end = stream_->token_count() + tokens_.drafts().size();
     SOTTO_TRY(drafter_->mirror(text, end - text.size(), cancellation_));
     if (!draft_from(drafter_->kv().logits())) break;
   }
@@ -266,13 +266,13 @@ Status Drafting::draft_by_early_exit(size_t remaining, Kind* kind) {
   const float cost = kRowCost + weight_count(config, params_.exit_layer) / weight_count(config, config.layer_count);
   const size_t count = paces_[*kind].length(cost, remaining);
   if (count == 0) return Status::kOk;
-  const size_t pending = text_.text().size() - text_.drafts().size() - 1;
-  const size_t end = text_.drafts().size() + count;
+  const size_t pending = tokens_.all().size() - tokens_.drafts().size() - 1;
+  const size_t end = tokens_.drafts().size() + count;
   for (size_t ahead = 0; ahead < end; ++ahead) {
     std::span<const float> logits;
-    SOTTO_TRY(stream_->kv().draft_by_first_layers(text_.text()[pending + ahead], static_cast<uint32_t>(ahead),
+    SOTTO_TRY(stream_->kv().draft_by_first_layers(tokens_.all()[pending + ahead], static_cast<uint32_t>(ahead),
                                                   params_.exit_layer, *cancellation_, &logits));
-    if (ahead == text_.drafts().size() && !draft_from(logits)) break;
+    if (ahead == tokens_.drafts().size() && !draft_from(logits)) break;
   }
   return Status::kOk;
 }
@@ -282,9 +282,9 @@ Status Drafting::draft_by_early_exit(size_t remaining, Kind* kind) {
 bool Drafting::draft_from(std::span<const float> logits) {
   const Kernels& kernels = stream_->model().kernels();
   Sampler& sampler = decoder_->sampler();
-  const size_t ahead = text_.drafts().size();
+  const size_t ahead = tokens_.drafts().size();
   SampleInput input = decoder_->sample_input();
-  input.history = TokenHistory(text_.text(), {}).last(stream_->params().context_tokens);
+  input.history = TokenHistory(tokens_.all(), {}).last(stream_->params().context_tokens);
   input.draw += ahead;
   input.generated_count += ahead;
   if (ahead > 0) input.rejected_count = 0;
@@ -302,7 +302,7 @@ bool Drafting::draft_from(std::span<const float> logits) {
     const double p = LogProbabilities(kernels, logits).of(token);
     if (p < ln(static_cast<double>(params_.draft_threshold))) return false;
   }
-  text_.add(token);
+  tokens_.add(token);
   return true;
 }
 
@@ -329,16 +329,16 @@ void Drafting::learn_guesses() {
 // Drafts an n-gram from the pool, then the guesses for the next places, and then arbitrary tokens. The model's
 // predictions after these drafts are the next n-grams and guesses (Jacobi iteration).
 Status Drafting::draft_by_lookahead(size_t remaining, Kind* kind) {
-  const size_t before = text_.drafts().size();
+  const size_t before = tokens_.drafts().size();
   const size_t end = before + paces_[*kind].length(kRowCost, remaining);
-  while (text_.drafts().size() < end) {
-    const auto found = pool_.find(text_.text().back());
+  while (tokens_.drafts().size() < end) {
+    const auto found = pool_.find(tokens_.all().back());
     if (found.empty()) break;
-    for (const int32_t token : found.first(std::min(found.size(), end - text_.drafts().size()))) text_.add(token);
+    for (const int32_t token : found.first(std::min(found.size(), end - tokens_.drafts().size()))) tokens_.add(token);
   }
-  for (size_t i = text_.drafts().size(); i < end; ++i) {
+  for (size_t i = tokens_.drafts().size(); i < end; ++i) {
     const bool guessed = before == 0 && i < guess_count_;
-    text_.add(guessed ? guesses_[i] : text_.text().back());
+    tokens_.add(guessed ? guesses_[i] : tokens_.all().back());
   }
   return Status::kOk;
 }
@@ -349,8 +349,8 @@ void Drafting::drop_disallowed(size_t first) {
   if (!constraint.is_set() || output_->healing_left() > 0) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
-  for (size_t i = 0; i < text_.drafts().size(); ++i) {
-    const auto bytes = stream_->bytes_of(text_.drafts()[i]);
+  for (size_t i = 0; i < tokens_.drafts().size(); ++i) {
+    const auto bytes = stream_->bytes_of(tokens_.drafts()[i]);
     bool fits = !bytes.empty() && bytes.size() <= text.size() - size;
     if (fits) {
       std::copy(bytes.begin(), bytes.end(), text.begin() + static_cast<ptrdiff_t>(size));
@@ -360,7 +360,7 @@ void Drafting::drop_disallowed(size_t first) {
       const std::span<const char> whole = {text.data(), size};
       fits = constraint.test_text(0, whole, &fits) == Status::kOk && fits;
     }
-    if (!fits) return text_.truncate(i);
+    if (!fits) return tokens_.truncate(i);
   }
 }
 

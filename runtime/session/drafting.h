@@ -129,7 +129,7 @@ class Drafting {
   std::array<DraftPace, kKindCount> paces_;
   SpeculationInfo info_ = {};
   DraftPool pool_;
-  DraftText text_;
+  DraftedTokens tokens_;
   SamplerState sampler_state_;  // sampler state after the drafts
   DraftRun run_;
   // The model's predictions for the tokens after the next one, from the rows of rejected drafts.
