@@ -5,7 +5,7 @@ writes.
 """
 import re
 
-import emit_methods
+import methods
 from bindings import SOURCES, functions
 from tables import Tables
 
@@ -19,7 +19,7 @@ that the binding leaves it out. The functions that are not listed have generated
 
 def without_generated(text: str) -> str:
     """Returns the text of a source without comments and without the methods that the generator writes."""
-    begin, end = emit_methods.BEGIN.format(r"\w+"), emit_methods.END
+    begin, end = methods.BEGIN.format(r"\w+"), methods.END
     return re.sub(r"(^|\s)(//|#).*", "", re.sub(f"{begin}.*?{end}", "", text, flags=re.S))
 
 

@@ -1,7 +1,10 @@
-"""Emits the lists of the C++ binding: the vectors of each parameter struct and their conversion to the C struct."""
-from bindings import MARK, counts_its_own, params_structs, visible
+"""Emits parts of the C++ binding: the vectors of each parameter struct, their conversion to the C struct, and simple
+methods."""
+from bindings import MARK, counts_its_own, params_structs, visible, wrap
+from methods import with_methods
 from tables import Field, Struct, Tables
 
+FOLDER = "platforms/cpp/include/sotto"
 ELEMENTS = {"sotto_text": "std::string", "sotto_token": "Token", "sotto_token_list": "std::vector<Token>",
             "sotto_token_bias": "TokenBias", "sotto_sequence_bias": "SequenceBias"}
 
@@ -37,9 +40,49 @@ def struct_text(struct: Struct) -> str:
 """
 
 
+def method_lines(method):
+    handle = "handle_" if method.object == "chat" else "state_->handle"
+    types = {"const char*": "std::string_view", "const void*": "Bytes", "sotto_token": "Token"}
+
+    def passed_as(argument):
+        if argument.kind == "params":
+            return "&c_params" if argument.has_lists else f"&{argument.name}"
+        return f"{argument.name}.data(), {argument.name}.size()" if argument in method.buffers else argument.name
+
+    if method.params:
+        types[method.params.type] = f"const {method.params.camel_type}&"
+    parameters = [f"{types.get(a.type, a.type)} {a.name}" + ("" if a.default is None else f" = {a.default}")
+                  for a in method.with_defaults_last]
+    passed = [handle, *map(passed_as, method.arguments)]
+    passed += ["&info"] if method.info else ["&result"] if method.result else []
+    passed += ["report.out()"] if method.has_error else []
+    call = f"{method.function}({', '.join(passed)})"
+    returned = method.info.camel if method.info else types.get(method.result, method.result) or "void"
+    kind = returned if method.is_property or not method.has_status else f"Result<{returned}>"
+    lines = [*wrap(method.doc, "// ", 118),
+             f"{kind} {method.name('cpp')}({', '.join(parameters)}){' const' if method.is_const else ''} {{"]
+    if not method.has_status:
+        return [*lines[:-1], f"{lines[-1]} {call}; }}"]
+    if method.params and method.params.has_lists:
+        lines += [f"  {method.params.type} c_params = {method.params.name};", "  detail::Arrays arrays;",
+                  f"  {method.params.name}.lists_to_c(c_params, arrays);"]
+    if method.has_error:
+        lines.append("  detail::Report report;")
+    if method.info:
+        lines += [f"  {returned} info{{}};", "  info.struct_size = sizeof info;"]
+    elif method.result:
+        lines.append(f"  {returned} result = 0;")
+    how = "SOTTO_HPP_TRY_" + ("" if method.has_error else "SESSION_" if method.is_described else "PLAIN_")
+    lines.append(f"  {call};" if method.is_property else f"  {how}({call});")
+    lines.append("  return info;" if method.info else "  return result;" if method.result else "  SOTTO_HPP_DONE_;")
+    return [*lines, "}"]
+
+
 def emit(tables: Tables) -> dict[str, str]:
     structs = "\n".join(struct_text(struct) for struct in params_structs(tables) if lists(struct))
-    return {"platforms/cpp/include/sotto/generated/lists.hpp": f"""// {MARK}
+    classes = {"session": "session.hpp", "chat": "chat.hpp", "matcher": "grammar.hpp"}
+    files = with_methods(tables, method_lines, FOLDER, classes, indent="  ")
+    files[f"{FOLDER}/generated/lists.hpp"] = f"""// {MARK}
 // Part of sotto.hpp: the C structs of parameters with vectors, which hide the pointers of the C struct.
 #ifndef SOTTO_GENERATED_LISTS_HPP
 #define SOTTO_GENERATED_LISTS_HPP
@@ -60,4 +103,5 @@ namespace detail {{
 }}  // namespace sotto
 
 #endif  // SOTTO_GENERATED_LISTS_HPP
-"""}
+"""
+    return files

@@ -2,6 +2,7 @@
 import re
 
 from bindings import camel, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
+from methods import with_methods
 from tables import Tables
 
 # Go's words for NULL, 1 and 0 in documentation.
@@ -164,10 +165,73 @@ def enums_text(tables):
     return "\n".join(lines[:-1]) + "\n"
 
 
+def method_lines(method):
+    def passed_as(argument):
+        if argument.kind == "text":
+            return f"{argument.lower_camel}Chars, {argument.lower_camel}Size"
+        if argument.kind == "bytes":
+            return f"bytesOf({argument.lower_camel}), C.size_t(len({argument.lower_camel}))"
+        if argument.kind == "params":
+            return "&given"
+        return f"{C_NUMBERS.get(argument.type, 'C.' + argument.type)}({argument.lower_camel})"
+
+    def type_of(argument):
+        if argument.kind != "number":
+            known = {"text": "string", "bytes": "[]byte", "params": f"*{argument.camel_type}"}
+            return known.get(argument.kind) or type_name(argument.type)
+        return "int" if argument.type == "size_t" else NUMBERS[argument.type]
+
+    receiver = method.object[0]
+    parameters = ", ".join(f"{a.lower_camel} {type_of(a)}" for a in method.arguments)
+    returned = type_name(method.info.name) if method.info else ""
+    if method.result:
+        returned = "int" if method.result == "size_t" else NUMBERS[method.result]
+    handle = "c.handle" if method.object == "chat" else "handle"
+    passed = [handle, *map(passed_as, method.arguments)]
+    passed += ["&info"] if method.info else ["&result"] if method.result else []
+    name = name_of(method.name("go"))
+    lines = [*comment(f"{name} {begin_lower(method.doc)}"),
+             f"func ({receiver} *{method.object.title()}) {name}({parameters}) "
+             f"{f'({returned}, error)' if returned else 'error'} {{"]
+    if method.info:
+        lines.append(f"\tinfo := C.{method.info.name}{{struct_size: C.sizeof_{method.info.name}}}")
+    if method.result:
+        lines.append(f"\tvar result {C_NUMBERS.get(method.result, 'C.' + method.result)}")
+    if method.params:
+        params, kind = method.params.lower_camel, method.params.camel_type
+        lines.append(f"\t{params} = orDefaults({params}, Default{kind})")
+        lines += ["\tvar a arena", "\tdefer a.free()"] if method.params.has_lists else []
+    status = "C.sotto_status"
+    if method.object == "chat":
+        begin = f"_, err := c.call(func({'details ' if method.has_error else ''}*C.sotto_error) {status} {{"
+        passed += ["details"] if method.has_error else []
+    elif method.object == "session" and method.has_error:
+        begin = f"_, err := s.call(func(handle *C.sotto_session) ({status}, *C.sotto_error) {{"
+        passed.append("&details")
+    elif method.object == "session":
+        begin = f"_, err := s.plain(func(handle *C.sotto_session) {status} {{"
+    else:
+        begin = f"err := m.call(func(handle *C.sotto_matcher) {status} {{"
+    lines.append(f"\t{begin}")
+    lines += [f"\t\t{a.lower_camel}Chars, {a.lower_camel}Size := charsOf({a.lower_camel})" for a in method.texts]
+    if method.params:
+        lines += [f"\t\tgiven := default{kind}C()",
+                  f"\t\t{params}.fill(&given{', &a' if method.params.has_lists else ''})"]
+    call = f"C.{method.function}({', '.join(passed)})"
+    if passed[-1] == "&details":
+        lines += ["\t\tdetails := newError()", f"\t\treturn {call}, &details"]
+    else:
+        lines += [f"\t\treturn {call}"] if method.has_status else [f"\t\t{call}", "\t\treturn C.SOTTO_OK"]
+    end = f"new{returned}(&info), err" if method.info else f"{returned}(result), err" if method.result else "err"
+    return [*lines, "\t})", f"\treturn {end}", "}"]
+
+
 def emit(tables: Tables) -> dict[str, str]:
     """Returns the text of each generated file, by path."""
     # Instruction sets with a number are written in capitals: AVX512VNNI.
     words = {word for value in tables.enum("sotto_isa").values for word in value.name.split("_")}
     WORDS.update({word.lower(): word for word in words if re.search(r"\d", word)})
-    return {f"{FOLDER}/{name}_generated.go": MARK + text
-            for name, text in [("enums", enums_text(tables)), ("params", params_text(tables)), ("info", info_text(tables))]}
+    texts = {"enums": enums_text(tables), "params": params_text(tables), "info": info_text(tables)}
+    classes = {"session": "session.go", "chat": "chat.go", "matcher": "matcher.go"}
+    return {**{f"{FOLDER}/{name}_generated.go": MARK + text for name, text in texts.items()},
+            **with_methods(tables, method_lines, FOLDER, classes, indent="")}

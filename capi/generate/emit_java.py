@@ -3,10 +3,12 @@ JNI library uses to copy their fields to and from the C structs."""
 import html
 
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
+from methods import OBJECTS, indented, read_methods, with_methods
 from tables import Tables, snake_to_camel
 
 # Java's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("null", "true", "false")
+SOURCES = "platforms/java/src/main/java/io/github/sotto"
 CLASSES = "platforms/java/generated/java/io/github/sotto"
 JNI = "platforms/java/jni/generated"
 # C number type: Java type and its JNI signature.
@@ -169,6 +171,105 @@ def header_text(tables):
             + f"\n}}  // namespace sotto_jni\n\n#endif  // {guard}\n")
 
 
+JNI_TYPES = {"int": "jint", "long": "jlong", "float": "jfloat", "double": "jdouble", "byte[]": "jbyteArray"}
+
+
+def java_number(c_type):
+    return "long" if c_type == "size_t" else NUMBERS[c_type][0]
+
+
+def native_type(argument):
+    known = {"text": "byte[]", "bytes": "byte[]", "enum": "int", "params": argument.camel_type}
+    return known.get(argument.kind) or java_number(argument.type)
+
+
+def method_lines(method):
+    def type_of(argument):
+        known = {"text": "String", "bytes": "byte[]", "enum": argument.camel_type, "params": argument.camel_type}
+        return known.get(argument.kind) or java_number(argument.type)
+
+    def passed_as(argument):
+        name = argument.lower_camel
+        return {"text": f"Native.toUtf8({name})", "enum": f"{name}.value()"}.get(argument.kind, name)
+
+    parameters = ", ".join(f"{type_of(a)} {a.lower_camel}" for a in method.arguments)
+    passed = [method.object, *map(passed_as, method.arguments), *(["info"] if method.info else [])]
+    call = f"{method.object} -> Native.{method.native}({', '.join(passed)})"
+    returned = method.info.camel if method.info else java_number(method.result) if method.result else "void"
+    lines = [*(line[4:] for line in doc(method.doc, "    ")), f"public {returned} {method.lower_camel('java')}({parameters}) {{"]
+    act, run = ("act({})", "session.resource.run(held -> resource.run({}))") if method.object == "chat" else \
+        ("resource.act({})", "resource.run({})")
+    if method.info:
+        lines += [f"    {returned} info = new {returned}();", f"    {act.format(call)};", "    return info;"]
+    else:
+        lines.append(f"    return {run.format(call)};" if method.result else f"    {act.format(call)};")
+    return [*lines, "}"]
+
+
+def native_lines(method):
+    parameters = [f"long {method.object}", *(f"{native_type(a)} {a.lower_camel}" for a in method.arguments),
+                  *([f"{method.info.camel} info"] if method.info else [])]
+    returned = java_number(method.result) if method.result else "void"
+    return [f"static native {returned} {method.native}({', '.join(parameters)});"]
+
+
+def jni_lines(method):
+    def passed_as(argument):
+        if argument in method.buffers:
+            return f"{argument.name}_data, {argument.name}_size"
+        if argument.kind == "params":
+            return "&params"
+        is_cast = argument.type in ("uint32_t", "uint64_t", "size_t")
+        return f"static_cast<{argument.type}>({argument.name})" if is_cast else argument.name
+
+    def declared(argument):
+        return "jobject from" if argument.kind == "params" else f"{JNI_TYPES[native_type(argument)]} {argument.name}"
+
+    uses_env = method.has_status or method.buffers
+    parameters = ["JNIEnv* env" if uses_env else "JNIEnv*", "jclass", f"jlong {method.object}",
+                  *map(declared, method.arguments),
+                  *(["jobject to"] if method.info else [])]
+    passed = [f"{method.object}_of({method.object})", *map(passed_as, method.arguments)]
+    passed += ["&info"] if method.info else ["&result"] if method.result else []
+    passed += ["&error"] if method.has_error else []
+    call = f"{method.function}({', '.join(passed)})"
+    returned = java_number(method.result) if method.result else "void"
+    lines = [f"NATIVE({JNI_TYPES.get(returned, returned)}, {method.native})({', '.join(parameters)}) {{"]
+    failed = f"return{' 0' if method.result else ''};"
+    if method.buffers or method.params:
+        lines.append("  Arena arena;")
+    for a in method.buffers:
+        lines += [f"  const char* {a.name}_data;", f"  size_t {a.name}_size;",
+                  f"  if (!read_bytes(env, {a.name}, &arena, &{a.name}_data, &{a.name}_size)) {failed}"]
+    if method.params:
+        lines += [f"  {method.params.type} params;", f"  {method.params.type}_init(&params, sizeof params);",
+                  f"  if (!read_fields(env, from, k{method.params.camel_type}Fields, &arena, &params)) {failed}"]
+    lines += ["  sotto_error error = new_error();"] if method.has_error else []
+    lines += [f"  {method.info.name} info = {{}};", "  info.struct_size = sizeof info;"] if method.info else []
+    lines += [f"  {method.result} result = 0;"] if method.result else []
+    if not method.has_status:
+        return [*lines, f"  {call};", "}", ""]
+    check = f"check_call(env, session, {call})" if method.is_described else \
+        f"check(env, {call}{', &error' if method.has_error else ''})"
+    if method.info:
+        lines += [f"  if ({check}) {{", f"    write_fields(env, &info, k{method.info.camel}Fields, to);", "  }"]
+    else:
+        lines.append(f"  {check};")
+    lines += [f"  return static_cast<{JNI_TYPES[returned]}>(result);"] if method.result else []
+    return [*lines, "}", ""]
+
+
+JNI_HEAD = f"""\
+// {MARK}
+#include "platforms/java/jni/generated/tables.h"
+#include "platforms/java/jni/library.h"
+#include "platforms/java/jni/native.h"
+
+using namespace sotto_jni;
+
+"""
+
+
 def emit(tables: Tables) -> dict[str, str]:
     """Returns the text of each generated file, by path."""
     files = {f"{CLASSES}/{enum.camel}.java": (flags_text if enum.flags else enum_text)(enum)
@@ -177,4 +278,8 @@ def emit(tables: Tables) -> dict[str, str]:
     files.update({f"{CLASSES}/{struct.camel}.java": class_text(struct, False) for struct in info_structs(tables)})
     files[f"{JNI}/tables.cpp"] = tables_text(tables)
     files[f"{JNI}/tables.h"] = header_text(tables)
+    natives = [line for method in read_methods(tables) for line in indented(jni_lines(method), "")]
+    files[f"{JNI}/methods.cpp"] = JNI_HEAD + "\n".join(natives)
+    files.update(with_methods(tables, method_lines, SOURCES, {name: f"{name.title()}.java" for name in OBJECTS}))
+    files.update(with_methods(tables, native_lines, SOURCES, dict.fromkeys(OBJECTS, "Native.java"), is_spaced=False))
     return files

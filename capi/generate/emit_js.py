@@ -1,10 +1,13 @@
-"""Emits the generated modules of the JavaScript binding: enums, the layouts of structs in WebAssembly's memory, types."""
+"""Emits the generated modules of the JavaScript binding: enums, the layouts of structs in WebAssembly's memory, types,
+and methods."""
 import json
 
 import tables as t
 from bindings import C_ONLY, MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, wrap
+from methods import with_methods
 
-FOLDER = "platforms/javascript/src/generated"
+SOURCES = "platforms/javascript/src"
+FOLDER = f"{SOURCES}/generated"
 PACKAGE = "platforms/javascript/package.json"
 POINTER = 4
 NUMBERS = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
@@ -141,6 +144,65 @@ def package_text(tables):
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
+def method_lines(method):
+    def passed_as(argument):
+        name = argument.lower_camel
+        if argument in method.buffers:
+            return f"{name}Bytes.address, {name}Bytes.size"
+        if argument.kind == "params":
+            return f'fill(scratch, "{argument.camel_type}", {name})'
+        form = NUMBERS.get(argument.type, "i32")
+        if form in ("f32", "f64"):
+            return name
+        checked = f'integer({name}, "{form}", "{name}")'
+        return f"BigInt({checked})" if form == "u64" else checked
+
+    name = method.lower_camel("js")
+    passed = ["this.handle", *map(passed_as, method.arguments)]
+    passed += ["info"] if method.info else ["result"] if method.result else []
+    passed += ["error"] if method.has_error else []
+    call = f"this.instance.exports.{method.function}({', '.join(passed)})"
+    defaults = {a.name: "{}" if a.kind == "params" else a.default for a in method.arguments}
+    parameters = ", ".join(a.lower_camel + ("" if defaults[a.name] is None else f" = {defaults[a.name]}")
+                           for a in method.with_defaults_last)
+    lines = [*commented(method.doc, ""), f"{'get ' if method.is_property else ''}{name}({parameters}) {{"]
+    if method.info:
+        lines += ["  this.#check();", f'  return readInfo(this.instance, "{method.info.camel}", (info) =>',
+                  f"    {call});"]
+    elif not method.has_status:
+        lines += ["  this.#check();", f"  {call};"]
+    else:
+        steps = [f'const {a.lower_camel}Bytes = scratch.text({a.lower_camel}, "{a.lower_camel}");' for a in method.buffers]
+        steps += ["const result = scratch.zeros(8);"] if method.result else []
+        given = "(scratch, error)" if method.has_error else "(scratch)" if steps or method.params else "()"
+        run = f"this.#{'attempt' if method.has_error else 'evaluate'}({given} =>"
+        if not steps:
+            lines += [f"  {run} {call});"] if len(run) + len(call) < 112 else [f"  {run}", f"    {call});"]
+        elif not method.result:
+            lines += [f"  {run} {{", *("    " + step for step in steps), f"    return {call};", "  });"]
+        else:
+            form = NUMBERS[method.result]
+            found = f"this.instance.views.{form}[result >>> {3 if form in ('u64', 'f64') else 2}]"
+            lines += ["  let value;", f"  {run} {{", *("    " + step for step in steps), f"    const status = {call};",
+                      f"    value = {f'Number({found})' if form == 'u64' else found};", "    return status;", "  });",
+                      "  return value;"]
+    return [*lines, "}"]
+
+
+def type_lines(method):
+    def type_of(argument):
+        known = {"text": "Text", "bytes": "Uint8Array", "enum": argument.camel_type, "params": argument.camel_type}
+        return known.get(argument.kind, "number")
+
+    doc = commented(method.doc, "")
+    if method.is_property:
+        return [*doc, f"readonly {method.lower_camel('js')}: {method.info.camel};"]
+    parameters = ", ".join(f"{a.lower_camel}{'' if a.default is None and a.kind != 'params' else '?'}: {type_of(a)}"
+                           for a in method.with_defaults_last)
+    returned = method.info.camel if method.info else "number" if method.result else "void"
+    return [*doc, f"{method.lower_camel('js')}({parameters}): {returned};"]
+
+
 def emit(tables: t.Tables) -> dict[str, str]:
     """Returns the text of each generated file, by path."""
     return {
@@ -148,4 +210,7 @@ def emit(tables: t.Tables) -> dict[str, str]:
         f"{FOLDER}/structs.js": structs_text(tables),
         f"{FOLDER}/types.d.ts": types_text(tables),
         PACKAGE: package_text(tables),
+        **with_methods(tables, method_lines, SOURCES, {"session": "session.js", "chat": "chat.js"}, indent="  "),
+        **with_methods(tables, type_lines, SOURCES, dict.fromkeys(("session", "chat"), "index.d.ts"), indent="  ",
+                       is_spaced=False),
     }

@@ -1,14 +1,17 @@
-"""Emits the generated modules of the Python binding: ctypes declarations, enums, parameters, information."""
+"""Emits the generated modules of the Python binding (ctypes declarations, enums, parameters, information) and simple
+methods."""
 import re
 
 from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
                       visible, wrap)
+from methods import with_methods
 from tables import EnumValue, Tables, preset_values, snake_to_camel
 
 # Python's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
 PACKAGE = "platforms/python/sotto/__init__.py"
+CLASSES = {"session": "session.py", "chat": "chat.py", "matcher": "grammar.py"}
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "size", "sotto_token": "i32"}
 ELEMENTS = {"sotto_text": "Text", "sotto_token_list": "Sequence[int]", "sotto_token_bias": "tuple[int, float]",
@@ -289,6 +292,59 @@ from dataclasses import dataclass
 '''
 
 
+def method_lines(method):
+    def passed_as(argument):
+        if argument in method.buffers:
+            return f"{argument.name}_data, len({argument.name}_data)"
+        if argument.kind == "params":
+            return "given"
+        if argument.type in ("float", "double"):
+            return argument.name
+        return f'integer(abi.{C_TYPES.get(argument.type, "i32")}, {argument.name}, "{argument.name}")'
+
+    def type_of(argument):
+        if argument.kind != "number":
+            return {"text": "Text", "bytes": "bytes"}.get(argument.kind, argument.camel_type)
+        return "float" if argument.type in ("float", "double") else "int"
+
+    exclusive, handle = ("self.session", "self._handle") if method.object == "chat" else ("self", "handle")
+    def declared(argument):
+        if argument.kind == "params":
+            fields = argument.camel_type.removesuffix("Params") + "Fields"
+            return f"{argument.name}: {argument.camel_type} | None = None, **changes: Unpack[{fields}]"
+        return f"{argument.name}: {type_of(argument)}" + ("" if argument.default is None else f" = {argument.default}")
+
+    parameters = ["self", *map(declared, method.with_defaults_last)]
+    returned = f"info.{method.info.camel}" if method.info else "None"
+    if method.result:
+        returned = "float" if method.result in ("float", "double") else "int"
+    passed = [handle, *map(passed_as, method.arguments)]
+    passed += ["found"] if method.info else ["result"] if method.result else []
+    passed += ["error"] if method.has_error else []
+    call = f"lib.{method.function}({', '.join(passed)})"
+    lines = ["@property"] if method.is_property else []
+    lines += [f"def {method.name('python')}({', '.join(parameters)}) -> {returned}:",
+              *wrap(f'"""{method.doc}"""', "    ", 116)]
+    lines += [f"    {a.name}_data = as_bytes({a.name})" for a in method.buffers]
+    if method.params:
+        kind = method.params.camel_type
+        lines += ["    filler = Filler()",
+                  f"    given = filler.fill(abi.{kind}, changed({kind}, {method.params.name}, changes))"]
+    lines += ["    error = abi.Error()"] if method.has_error else []
+    lines += [f"    found = abi.{method.info.camel}()"] if method.info else []
+    lines += [f"    result = abi.{C_TYPES[method.result]}()"] if method.result else []
+    lines.append(f"    with Exclusive({exclusive}){'' if method.object == 'chat' else ' as handle'}:")
+    if not method.has_status:
+        lines.append(f"        {call}")
+    elif method.is_described:
+        lines.append(f"        check_session(handle, {call})")
+    else:
+        lines.append(f"        check({call}{', error' if method.has_error else ''})")
+    lines += [f"    return read({returned}, found)"] if method.info else []
+    lines += ["    return result.value"] if method.result else []
+    return lines
+
+
 def emit(tables: Tables) -> dict[str, str]:
     """Returns the text of each generated file, by path."""
     def module(name, doc, text):
@@ -307,6 +363,7 @@ def emit(tables: Tables) -> dict[str, str]:
                  FIELDS_HEAD.format(imports=enum_imports(tables, params), all=exported(map(fields_name, params)))
                  + typed_dicts_text(params)),
         PACKAGE: package_text(tables),
+        **with_methods(tables, method_lines, "platforms/python/sotto", CLASSES, comment="#"),
         **module("info", "Information that the library reports about its objects.",
                  INFO_HEAD.format(imports=enum_imports(tables, info), all=exported(names_of(info)))
                  + dataclasses_text(tables, info, False)),

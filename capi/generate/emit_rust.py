@@ -1,9 +1,10 @@
-"""Emits the generated files of the Rust crates: declarations of the C interface, enums, parameters, information, and
-the list of fields whose layout a test compares with C."""
+"""Emits the generated files of the Rust crates: declarations of the C interface, enums, parameters, information,
+methods, and the list of fields whose layout a test compares with C."""
 import re
 
 from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
                       visible, wrap)
+from methods import with_methods
 from tables import Tables, snake_to_camel
 
 # Rust's words for NULL, 1 and 0 in documentation.
@@ -348,10 +349,66 @@ use std::sync::Arc;
 """
 
 
+def method_lines(method):
+    def type_of(argument):
+        if argument.kind != "number":
+            known = {"text": "impl AsRef<[u8]>", "bytes": "&[u8]", "params": f"&crate::{argument.camel_type}"}
+            return known.get(argument.kind, f"crate::{argument.camel_type}")
+        return "Token" if argument.type == "sotto_token" else C_TYPES[argument.type]
+
+    def passed_as(argument):
+        if argument.kind == "text":
+            return [f"{argument.name}.as_ptr()", f"{argument.name}.len()"]
+        if argument.kind == "bytes":
+            return [f"{argument.name}.as_ptr().cast()", f"{argument.name}.len()"]
+        if argument.kind == "params":
+            return ["&raw" if argument.has_lists else f"&{argument.name}.raw"]
+        return [f"{argument.name} as i32" if argument.kind == "enum" else argument.name]
+
+    def listed(opening, items, closing, indent):
+        return [line[4:] for line in signature(opening, items, closing, "    " + indent)]
+
+    def unsafe(target, items):
+        """Returns a statement that calls the function, as rustfmt writes it."""
+        line = f"    {target}unsafe {{ sys::{method.function}({', '.join(items)}) }};"
+        if len(line) <= 96:
+            return [line]
+        if target.endswith("= ") and len(line) - len(target) + 4 <= 96:
+            return [f"    {target.rstrip()}", line.replace(target, "    ")]
+        return [f"    {target}unsafe {{", *listed(f"sys::{method.function}", items, "", "        "), "    };"]
+
+    parameters = ["&self" if method.is_const else "&mut self", *(f"{a.name}: {type_of(a)}" for a in method.arguments)]
+    passed = [part for a in method.arguments for part in passed_as(a)]
+    returned = f"crate::{method.info.camel}" if method.info else "()"
+    if method.result:
+        returned = "Token" if method.result == "sotto_token" else C_TYPES[method.result]
+    end = " {" if not method.has_status else f" -> {returned if method.is_property else f'Result<{returned}>'} {{"
+    lines = [*wrap(method.doc, "/// ", 96), *listed(f"pub fn {method.name('rust')}", parameters, end, "")]
+    lines += [f"    let {a.name} = {a.name}.as_ref();" for a in method.texts]
+    if method.params and method.params.has_lists:
+        lines += ["    let mut lists = Lists::default();", f"    let raw = {method.params.name}.fill(&mut lists);"]
+    lines += [f"    let mut result = {'0.0' if method.result in ('float', 'double') else '0'};"] if method.result else []
+    lines += ["    let mut report = Report::new();"] if method.has_error else []
+    lines.append("    // SAFETY: the object is alive, and the arguments are valid during the call.")
+    if method.info:
+        end = f'expect("a {method.object} of the library").into()' if method.is_property else f"map({returned}::from)"
+        return [*lines, *unsafe("let read = |info| ", ["self.raw()", *passed, "info"]),
+                f"    read_info!({method.info.name}, read).{end}", "}"]
+    passed += ["&mut result"] if method.result else []
+    passed += ["report.out()"] if method.has_error else []
+    if not method.has_status:
+        return [*lines, f"    unsafe {{ sys::{method.function}({', '.join(['self.raw()', *passed])}) }}", "}"]
+    check = "report.check" if method.has_error else "self.check" if method.is_described else "check"
+    return [*lines, *unsafe("let status = ", ["self.raw()", *passed]),
+            f"    {check}(status).{'map(|_| result)' if method.result else 'map(drop)'}", "}"]
+
+
 def emit(tables: Tables) -> dict[str, str]:
     """Returns the text of each generated file, by path."""
     safe = [HEAD, *enums_lines(tables), *status_lines(tables), *stop_lines(tables), *params_lines(tables),
             *info_lines(tables)[:-1]]
     return {"platforms/rust/sotto-sys/src/generated.rs": f"// {MARK}\n" + sys_text(tables),
             "platforms/rust/sotto-sys/tests/layout/generated.rs": f"// {MARK}\n" + layout_text(tables),
-            "platforms/rust/sotto/src/generated.rs": f"// {MARK}\n" + "\n".join(safe) + "\n"}
+            "platforms/rust/sotto/src/generated.rs": f"// {MARK}\n" + "\n".join(safe) + "\n",
+            **with_methods(tables, method_lines, "platforms/rust/sotto/src",
+                           {"session": "session.rs", "chat": "chat.rs", "matcher": "matcher.rs"})}

@@ -1,5 +1,7 @@
-"""Emits the generated files of the Swift binding: enums, parameters and information, with conversions to and from C."""
+"""Emits the generated files of the Swift binding: enums, parameters and information, with conversions to and from C;
+methods."""
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
+from methods import OBJECTS, with_methods
 from tables import Tables, snake_to_camel, snake_to_lower_camel
 
 # Swift's words for NULL, 1 and 0 in documentation.
@@ -132,6 +134,64 @@ def info_lines(struct):
     return [*lines, "  }", "}", ""]
 
 
+def method_lines(method):
+    def type_of(argument):
+        if argument.kind != "number":
+            return {"text": "String", "bytes": "[UInt8]"}.get(argument.kind) or swift_name(argument.type)
+        return "Int" if argument.type == "size_t" else NUMBERS[argument.type]
+
+    def declared(argument):
+        label, name = method.labels.get(argument.name, "_"), argument.lower_camel
+        default = "" if argument.default is None else f" = {argument.default}"
+        return f"{name if label == name else f'{label} {name}'}: {type_of(argument)}{default}"
+
+    def passed_as(argument):
+        if argument.kind == "text":
+            return f"{argument.lower_camel}Bytes.text, {argument.lower_camel}Bytes.size"
+        if argument.kind == "bytes":
+            return f"{argument.lower_camel}, {argument.lower_camel}.count"
+        if argument.kind == "params":
+            return "&given"
+        return argument.lower_camel + (".rawValue" if argument.kind == "enum" else "")
+
+    returned = swift_name(method.info.name) if method.info else ""
+    if method.result:
+        returned = "Int" if method.result == "size_t" else NUMBERS[method.result]
+    run = {"session": "run", "chat": "session.run", "matcher": "resource.run"}[method.object]
+    is_named = method.has_error or method.params is not None
+    handle = "handle" if method.object == "chat" else method.object if is_named else "$0"
+    passed = [handle, *map(passed_as, method.arguments)]
+    passed += ["&info"] if method.info else ["&result"] if method.result else []
+    passed += ["&details"] if method.has_error else []
+    call = f"{method.function}({', '.join(passed)})"
+    if method.has_status:
+        described = ", details" if method.has_error else f", of: {handle}" if method.is_described else ""
+        call = f"try check({call}{described})"
+    lines = [*wrap(method.doc, "/// ", 118),
+             f"public func {method.lower_camel('swift')}({', '.join(map(declared, method.with_defaults_last))}) throws "
+             f"{f'-> {returned} ' if returned else ''}{{"]
+    has_arena = method.texts or method.params and method.params.has_lists
+    if has_arena:
+        lines.append("  let arena = Arena()")
+    lines += [f"  let {a.lower_camel}Bytes = arena.text({a.lower_camel})" for a in method.texts]
+    if method.info:
+        lines += [f"  var info = {method.info.name}()", f"  info.struct_size = UInt32(MemoryLayout<{method.info.name}>.stride)"]
+    if method.result:
+        lines.append(f"  var result: {returned} = 0")
+    given = "_ in " if method.object == "chat" else f"{method.object} in " if is_named else ""
+    if method.params:
+        filled = f"    var given = {method.params.lower_camel}.filled({'arena' if method.params.has_lists else ''})"
+    if method.has_error or method.params:
+        lines += [f"  try {run} {{ {given.strip()}", *([filled] if method.params else []),
+                  *(["    var details = newError()"] if method.has_error else []), f"    {call}", "  }"]
+    else:
+        lines.append(f"  try {run} {{ {given}{call} }}")
+    if has_arena:
+        lines.append("  withExtendedLifetime(arena) {}")
+    lines += [f"  return {returned}(info)"] if method.info else ["  return result"] if method.result else []
+    return [*lines, "}"]
+
+
 def emit(tables: Tables) -> dict[str, str]:
     """Returns the text of each generated file, by path."""
     def file(name, parts, head=("import CSotto", "")):
@@ -140,4 +200,6 @@ def emit(tables: Tables) -> dict[str, str]:
 
     return {**file("Constants", map(enum_lines, public_enums(tables)), ("",)),
             **file("Parameters", map(params_lines, params_structs(tables))),
-            **file("Information", map(info_lines, info_structs(tables)))}
+            **file("Information", map(info_lines, info_structs(tables))),
+            **with_methods(tables, method_lines, "platforms/swift/Sources/Sotto",
+                           {name: f"{name.title()}.swift" for name in OBJECTS}, indent="  ")}

@@ -303,7 +303,7 @@ class Tables:
     root: pathlib.Path  # of the source tree
     enums: list[Enum]
     structs: list[Struct]
-    methods: dict[str, dict]  # C function: its row, which emit_methods.py reads
+    methods: dict[str, dict]  # C function: its row, which methods.py reads
 
     @property
     def version(self) -> str:

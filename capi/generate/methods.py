@@ -1,0 +1,203 @@
+"""Reads the simple methods of the language bindings from the tables [method.*] and the prototypes in the C headers, and
+replaces their text in the classes.
+
+A simple method calls one function with the object and with numbers, tokens, values of enums, texts and bytes, and at the
+end with a struct of parameters. It returns nothing, a number, or a struct that the library fills in. Methods with
+callbacks, arrays or other objects are written by hand, because they differ in each language in what they keep alive.
+
+The methods of an object are between two comments in the class, one of each in every language; see region(). To support
+another kind of argument, add it to read_arguments() and to method_lines() in the module of each language.
+"""
+import dataclasses
+import re
+
+from bindings import functions, params_structs
+from tables import Struct, TableError, Tables, snake_to_camel, snake_to_lower_camel
+
+OBJECTS = ("session", "chat", "matcher")
+NUMBERS = {"int32_t", "uint32_t", "uint64_t", "size_t", "float", "double", "sotto_token"}
+BUFFERS = {"const char*": "text", "const void*": "bytes"}
+PLAIN_FIELDS = {"struct_size", "number", "bool", "token", "enum", "flags", "array", "count", "reserved"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    kind: str  # number enum text bytes params
+    type: str  # C type of a number, an enum or a struct of parameters
+    name: str
+    default: object = None  # in languages that have default arguments
+    has_lists: bool = False  # of a struct of parameters
+
+    @property
+    def lower_camel(self) -> str:
+        return snake_to_lower_camel(self.name)
+
+    @property
+    def camel_type(self) -> str:
+        return snake_to_camel(self.type.removeprefix("sotto_"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    function: str
+    object: str
+    doc: str
+    is_const: bool
+    has_status: bool
+    has_error: bool
+    arguments: tuple[Argument, ...]
+    info: Struct | None  # the struct that is returned
+    result: str | None  # C type of the number that is returned
+    names: dict  # language: name, if it is not the one in C
+    labels: dict  # argument: its label in Swift
+
+    @property
+    def is_described(self) -> bool:
+        """True if sotto_session_get_error describes failures."""
+        return self.object == "session" and not self.has_error
+
+    @property
+    def is_property(self) -> bool:
+        """True for information about the object as a whole. Reading it does not fail."""
+        return self.info is not None and not self.arguments
+
+    def name(self, language: str = "") -> str:
+        plain = self.function.removeprefix(f"sotto_{self.object}_").removeprefix("get_")
+        return self.names.get(language, plain)
+
+    def lower_camel(self, language: str = "") -> str:
+        return snake_to_lower_camel(self.name(language))
+
+    @property
+    def native(self) -> str:
+        """The name of the native method in Java: sessionRewind."""
+        return snake_to_lower_camel(f"{self.object}_{self.name()}")
+
+    @property
+    def with_defaults_last(self) -> list[Argument]:
+        return sorted(self.arguments, key=lambda argument: argument.default is not None)
+
+    @property
+    def texts(self) -> list[Argument]:
+        return [argument for argument in self.arguments if argument.kind == "text"]
+
+    @property
+    def buffers(self) -> list[Argument]:
+        return [argument for argument in self.arguments if argument.kind in BUFFERS.values()]
+
+    @property
+    def params(self) -> Argument | None:
+        """The struct of parameters, which is the last argument."""
+        return self.arguments[-1] if self.arguments and self.arguments[-1].kind == "params" else None
+
+
+def params_argument(struct, name):
+    if not PLAIN_FIELDS.issuperset(field.kind for field in struct.fields):
+        raise TableError(f"no method is generated for callbacks and pointers of {struct.name}; write the methods by hand")
+    return Argument("params", struct.name, name, has_lists=any(field.kind == "array" for field in struct.fields))
+
+
+def read_arguments(parameters, enums, structs, renamed, defaults):
+    """Converts C parameters. A text is a pointer and a size."""
+    arguments, rest = [], list(parameters)
+    while rest:
+        c_type, name = rest.pop(0)
+        name = renamed.get(name, name)
+        struct = structs.get(c_type.removeprefix("const ").removesuffix("*"))
+        if c_type in BUFFERS and rest and rest[0][0] == "size_t":
+            rest.pop(0)
+            arguments.append(Argument(BUFFERS[c_type], c_type, name))
+        elif struct is not None and not rest:
+            arguments.append(params_argument(struct, name))
+        elif c_type in NUMBERS or c_type in enums:
+            arguments.append(Argument("enum" if c_type in enums else "number", c_type, name, defaults.get(name)))
+        else:
+            raise TableError(f"no method is generated for a parameter {c_type}; write the methods by hand")
+    return tuple(arguments)
+
+
+def read_method(tables, function, row):
+    row = dict(row)
+    c_type, _ = function.parameters[0]
+    match = re.fullmatch(rf"(const )?sotto_({'|'.join(OBJECTS)})\*", c_type)
+    if match is None or function.result not in ("sotto_status", "void"):
+        raise TableError("not a function of an object that returns a status or nothing")
+    parameters = list(function.parameters[1:])
+    has_error = bool(parameters) and parameters[-1][0] == "sotto_error*"
+    if has_error:
+        parameters.pop()
+    structs = {struct.name + "*": struct for struct in tables.structs if struct.kind == "output"}
+    output = parameters.pop()[0] if parameters and re.fullmatch(r"\w+\*", parameters[-1][0]) else None
+    info, result = structs.get(output), output and output[:-1]
+    if output and info is None and result not in NUMBERS:
+        raise TableError(f"no method is generated for a result {output}; write the methods by hand")
+    arguments = read_arguments(parameters, {enum.name for enum in tables.enums if not enum.flags},
+                               {struct.name: struct for struct in params_structs(tables)},
+                               row.pop("arguments", {}), row.pop("defaults", {}))
+    method = Method(function.name, match[2], " ".join(row.pop("doc").split()), match[1] is not None,
+                    function.result == "sotto_status", has_error, arguments, info, None if info else result,
+                    row.pop("names", {}), row.pop("labels", {}))
+    if row:
+        raise TableError(f"unknown columns {sorted(row)}")
+    return method
+
+
+def read_methods(tables):
+    known, methods = {function.name: function for function in functions(tables)}, []
+    for name, row in tables.methods.items():
+        if name not in known:
+            raise TableError(f"method.{name}: no header declares the function")
+        try:
+            methods.append(read_method(tables, known[name], row))
+        except TableError as error:
+            raise TableError(f"method.{name}: {error}") from None
+    return methods
+
+
+def indented(lines, indent, width=120):
+    """Indents lines, and breaks those that are too long after a comma. The rest is aligned with the open parenthesis, or
+    after tabs, which Go uses, indented by another one."""
+    result = []
+    for line in lines:
+        line, opened = (indent + line).rstrip(), []
+        tabs = len(line) - len(line.lstrip("\t"))
+        while len(line) > width and ", " in line[:width]:
+            place = line.rindex(", ", 0, width) + 1
+            for column, letter in enumerate(line[:place]):
+                if letter == "(":
+                    opened.append(column + 1)
+                elif letter == ")":
+                    opened.pop()
+            result.append(line[:place])
+            line = ("\t" * (tabs + 1) if tabs else " " * opened[-1]) + line[place + 1:]
+        result.append(line)
+    return result
+
+
+BEGIN = "Methods of sotto_{}, written by capi/generate from capi/params."
+END = "End of the generated methods."
+
+
+def region(text, path, comment, indent, name, lines):
+    """Replaces the lines between the comments that begin and end the generated methods of an object."""
+    begin = f"{indent}{comment} {BEGIN.format(name)}\n"
+    end = f"{indent}{comment} {END}\n"
+    if text.count(begin) != 1 or end not in text.split(begin)[1]:
+        raise TableError(f"{path} has no comments around the generated methods of sotto_{name}")
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{''.join(line + chr(10) for line in lines)}\n{end}{rest.split(end, 1)[1]}"
+
+
+def with_methods(tables: Tables, write, directory: str, classes: dict[str, str], comment: str = "//",
+                 indent: str = "    ", is_spaced: bool = True) -> dict[str, str]:
+    """Returns the text of the files of a binding with the generated methods, by path. `classes` has the file of each
+    object's class in a directory, and `write` returns the lines of a method."""
+    files = {}
+    for name, file in classes.items():
+        path, lines = f"{directory}/{file}", []
+        for method in read_methods(tables):
+            if method.object == name:
+                lines += [*([""] if is_spaced and lines else []), *indented(write(method), indent)]
+        text = files.get(path) or (tables.root / path).read_text(encoding="utf-8")
+        files[path] = region(text, path, comment, indent, name, lines)
+    return files
