@@ -155,21 +155,24 @@ def read_methods(tables):
 
 
 def indented(lines, indent, width=120):
-    """Indents lines, and breaks those that are too long after a comma. The rest is aligned with the open parenthesis, or
-    after tabs, which Go uses, indented by another one."""
+    """Indents lines, and breaks those that are too long after a comma, outside of inner parentheses if possible. The rest
+    is aligned with the open parenthesis, or after tabs, which Go uses, indented by another one."""
     result = []
     for line in lines:
-        line, opened = (indent + line).rstrip(), []
+        line = (indent + line).rstrip()
         tabs = len(line) - len(line.lstrip("\t"))
         while len(line) > width and ", " in line[:width]:
-            place = line.rindex(", ", 0, width) + 1
-            for column, letter in enumerate(line[:place]):
+            opened, places = [], []
+            for column, letter in enumerate(line[:width]):
                 if letter == "(":
                     opened.append(column + 1)
                 elif letter == ")":
                     opened.pop()
+                elif line.startswith(", ", column):
+                    places.append((-len(opened), column + 1, (opened or [0])[-1]))
+            _, place, aligned = max(places)
             result.append(line[:place])
-            line = ("\t" * (tabs + 1) if tabs else " " * opened[-1]) + line[place + 1:]
+            line = ("\t" * (tabs + 1) if tabs else " " * aligned) + line[place + 1:]
         result.append(line)
     return result
 

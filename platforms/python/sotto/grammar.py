@@ -210,9 +210,8 @@ class Matcher(Resource):
     def accept_token(self, token: int, sequence: int = 0) -> None:
         """Appends a token to a sequence. The mask must allow the token."""
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_accept_token(handle, integer(abi.u32, sequence, "sequence"), integer(abi.i32,
-                                                                                                         token,
-                                                                                                         "token")))
+            check(lib.sotto_matcher_accept_token(handle, integer(abi.u32, sequence, "sequence"),
+                                                 integer(abi.i32, token, "token")))
 
     def accept_text(self, text: Text, sequence: int = 0) -> None:
         """Appends text to a sequence. The text may begin and end inside a token."""
@@ -236,8 +235,8 @@ class Matcher(Resource):
     def fork(self, source: int, target: int) -> None:
         """Makes the sequence `target` a copy of `source`."""
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_fork(handle, integer(abi.u32, source, "source"), integer(abi.u32, target,
-                                                                                             "target")))
+            check(lib.sotto_matcher_fork(handle, integer(abi.u32, source, "source"),
+                                         integer(abi.u32, target, "target")))
 
     # End of the generated methods.
 
