@@ -19,7 +19,7 @@ class SeenFilter {
  public:
   // Adds the hash. Returns false if it has certainly not been added before.
   bool may_contain(uint64_t hash) {
-    const uint64_t place = hash >> 48;
+    const auto place = static_cast<size_t>(hash >> 48);
     const bool seen = has_bit(words_, place);
     set_bit(words_, place);
     return seen;
