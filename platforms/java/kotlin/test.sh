@@ -1,12 +1,12 @@
 #!/bin/sh
-# Compiles the extensions for Kotlin with their test, and runs it: test.sh MVN OUTPUT_DIRECTORY JAR JAVA [OPTION...].
-# Without the compiler, which Maven fetches, the test is skipped.
+# Compiles a project in Kotlin with its test, and runs it: test.sh PROJECT CLASS MVN OUTPUT_DIRECTORY JAR JAVA
+# [OPTION...]. Without the compiler, which Maven fetches, the test is skipped.
 set -eu
-maven=$1 output=$2 jar=$3
-shift 3
+project=$1 class=$2 maven=$3 output=$4 jar=$5
+shift 5
 mkdir -p "$output"
 log=$output/maven.log
-if ! "$maven" -B -q -f kotlin/pom.xml "-Doutput.directory=$output/classes" compile dependency:build-classpath \
+if ! "$maven" -B -q -f "$project/pom.xml" "-Doutput.directory=$output/classes" compile dependency:build-classpath \
     "-Dmdep.outputFile=$output/classpath" >"$log" 2>&1; then
   cat "$log"
   if grep -qE 'Could not (transfer|resolve|find)|Unknown host|offline mode' "$log"; then
@@ -15,4 +15,4 @@ if ! "$maven" -B -q -f kotlin/pom.xml "-Doutput.directory=$output/classes" compi
   fi
   exit 1
 fi
-exec "$@" -cp "$jar:$output/classes/classes:$(cat "$output/classpath")" io.github.sotto.FlowTestKt "$SOTTO_DEMO_MODEL"
+exec "$@" -cp "$jar:$output/classes/classes:$(cat "$output/classpath")" "io.github.sotto.$class" "$SOTTO_DEMO_MODEL"
