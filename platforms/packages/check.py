@@ -217,6 +217,32 @@ def npm(user):
     return user.types(f"node stream.mjs {user.arguments()}")
 
 
+SWIFT_PROJECT = """// swift-tools-version:5.9
+import PackageDescription
+
+let package = Package(
+  name: "Example",
+  dependencies: [.package(url: "file://{address}", from: "{version}")],
+  targets: [.executableTarget(name: "Example", dependencies: [.product(name: "Sotto", package: "sotto")])]
+)
+"""
+
+
+def swift(user):
+    """The Swift package, from an address that is a Git repository in a directory."""
+    user.needs("swift", "git")
+    repository = user.home / "sotto"
+    repository.mkdir()
+    user.prepare("tar", "-xzf", str(user.packages / f"source/sotto-{user.version}.tar.gz"), "-C", str(repository),
+                 "--strip-components=1")
+    git = ("git", "-C", str(repository), "-c", "user.name=example", "-c", "user.email=example@localhost")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Release"], ["tag", user.version]):
+        user.prepare(*git, *command)
+    user.write("Package.swift", SWIFT_PROJECT.format(address=repository, version=user.version))
+    user.take("swift/Sources/StreamText/StreamText.swift", "Sources/Example/StreamText.swift")
+    return user.types(f"swift run -q -c release Example {user.arguments()}")
+
+
 def amalgamation(user):
     """The two files, with a compiler alone."""
     archive = f"sotto-{user.version}-amalgamation.tar.gz"
@@ -331,6 +357,7 @@ CHANNELS = {
     "Maven": maven,
     "jar": java,
     "npm": npm,
+    "SwiftPM": swift,
     "amalgamation": amalgamation,
     "archive": archive,
     "archive, CMake": archive_cmake,

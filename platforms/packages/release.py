@@ -312,7 +312,7 @@ def main():
     if any(args.output.iterdir()):
         raise SystemExit(f"{args.output} is not empty")
     with tempfile.TemporaryDirectory() as work:
-        release = Release(args.output.resolve(), pathlib.Path(work), args.zig)
+        release = Release(args.output.resolve(), pathlib.Path(work), args.zig and os.path.abspath(args.zig))
         release.source_archive()
         release.source_package()
         release.rust()
