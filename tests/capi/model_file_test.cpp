@@ -230,8 +230,8 @@ TEST(ModelFile, EveryModelHasItsOwnLayoutOfPackedWeights) {
     std::vector<uint8_t> file;
     uint32_t in_place;
     size_t size = 0;
-    std::unique_ptr<LoadedModel> model;
-    std::unique_ptr<OpenSession> session;
+    std::unique_ptr<LoadedModel> model = nullptr;
+    std::unique_ptr<OpenSession> session = nullptr;
   };
   const std::vector<uint8_t> plain = make_model_file(kShape, false);
   std::vector<Variant> variants;
