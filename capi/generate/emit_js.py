@@ -9,6 +9,8 @@ from methods import with_methods
 SOURCES = "platforms/javascript/src"
 FOLDER = f"{SOURCES}/generated"
 PACKAGE = "platforms/javascript/package.json"
+ARRAYS = {"bytes": "Uint8Array", "floats": "Float32Array"}
+CLASSES = {"session": "session.js", "chat": "chat.js", "matcher": "grammar.js"}
 POINTER = 4
 NUMBERS = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "u32", "sotto_token": "i32"}
@@ -158,7 +160,7 @@ def method_lines(method):
         return f"BigInt({checked})" if form == "u64" else checked
 
     name = method.lower_camel("js")
-    passed = ["this.handle", *map(passed_as, method.arguments)]
+    passed = ["this.handle", *method.passed(passed_as)]
     passed += ["info"] if method.info else ["result"] if method.result else []
     passed += ["error"] if method.has_error else []
     call = f"this.instance.exports.{method.function}({', '.join(passed)})"
@@ -169,6 +171,15 @@ def method_lines(method):
     if method.info:
         lines += ["  this.#check();", f'  return readInfo(this.instance, "{method.info.camel}", (info) =>',
                   f"    {call});"]
+    elif method.array == "floats":
+        lines.append(f"  return this.#row(this.instance.exports.{method.function});")
+    elif method.array:
+        def written(*last):
+            return f"this.instance.exports.{method.function}({', '.join([*passed, *last])})"
+        lines += ["  let bytes;", "  this.#evaluate((scratch) => {", "    const size = scratch.zeros(4);",
+                  f"    {written('0', '0', 'size')};", "    const capacity = this.instance.u32(size);",
+                  "    const data = scratch.allocate(capacity);", f"    const status = {written('data', 'capacity', 'size')};",
+                  "    bytes = this.instance.bytes(data, capacity);", "    return status;", "  });", "  return bytes;"]
     elif not method.has_status:
         lines += ["  this.#check();", f"  {call};"]
     else:
@@ -199,7 +210,7 @@ def type_lines(method):
         return [*doc, f"readonly {method.lower_camel('js')}: {method.info.camel};"]
     parameters = ", ".join(f"{a.lower_camel}{'' if a.default is None and a.kind != 'params' else '?'}: {type_of(a)}"
                            for a in method.with_defaults_last)
-    returned = method.info.camel if method.info else "number" if method.result else "void"
+    returned = method.info.camel if method.info else "number" if method.result else ARRAYS.get(method.array, "void")
     return [*doc, f"{method.lower_camel('js')}({parameters}): {returned};"]
 
 
@@ -210,7 +221,6 @@ def emit(tables: t.Tables) -> dict[str, str]:
         f"{FOLDER}/structs.js": structs_text(tables),
         f"{FOLDER}/types.d.ts": types_text(tables),
         PACKAGE: package_text(tables),
-        **with_methods(tables, method_lines, SOURCES, {"session": "session.js", "chat": "chat.js"}, indent="  "),
-        **with_methods(tables, type_lines, SOURCES, dict.fromkeys(("session", "chat"), "index.d.ts"), indent="  ",
-                       is_spaced=False),
+        **with_methods(tables, method_lines, SOURCES, CLASSES, indent="  "),
+        **with_methods(tables, type_lines, SOURCES, dict.fromkeys(CLASSES, "index.d.ts"), indent="  ", is_spaced=False),
     }

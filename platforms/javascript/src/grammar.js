@@ -1,12 +1,44 @@
-import { ErrorSlot, SottoError, attempt, check, createObject, fill } from "./convert.js";
+import { ErrorSlot, SottoError, check, createObject, fill, integer, readInfo } from "./convert.js";
 import { GrammarLanguage, Status } from "./generated/enums.js";
 import { structs } from "./generated/structs.js";
 import { describe } from "./module.js";
 
 const COMPILE_LIMIT = 2 ** 29; // bytes for the compilation of a grammar
 
+/** An object whose memory is freed as soon as it is closed and no other object uses it. */
+class Shared {
+  #users = 1;
+  #closed = false;
+  #name;
+
+  constructor(name) {
+    this.#name = name;
+  }
+
+  /** Frees the object as soon as no other object uses it. */
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.release();
+  }
+
+  checkOpen() {
+    if (this.#closed) throw new SottoError(Status.INVALID_STATE, `the ${this.#name} is closed`);
+  }
+
+  retain() {
+    this.checkOpen();
+    this.#users += 1;
+  }
+
+  release() {
+    this.#users -= 1;
+    if (this.#users === 0) this.free();
+  }
+}
+
 /** A compiled grammar of one model. It never changes, and belongs to the model's memory. */
-export class Grammar {
+export class Grammar extends Shared {
   /** Compiles a source for a model: GBNF, or the language of the parameters. */
   static compile(model, source, params = {}) {
     const { instance } = model;
@@ -67,10 +99,8 @@ export class Grammar {
     return new Grammar(model.instance, { memory, size: image.length });
   }
 
-  #users = 1;
-  #closed = false;
-
   constructor(instance, { memory, size }) {
+    super("grammar");
     this.instance = instance;
     this.memory = memory;
     this.size = size;
@@ -89,26 +119,12 @@ export class Grammar {
 
   /** Returns the grammar as an image with the same bytes on every platform. */
   save() {
-    this.retain();
-    this.release();
+    this.checkOpen();
     return this.instance.bytes(this.memory, this.size);
   }
 
-  /** Frees the grammar as soon as no session uses it. */
-  close() {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.release();
-  }
-
-  retain() {
-    if (this.#closed) throw new SottoError(Status.INVALID_STATE, "the grammar is closed");
-    this.#users += 1;
-  }
-
-  release() {
-    this.#users -= 1;
-    if (this.#users === 0) this.instance.release(this.memory);
+  free() {
+    this.instance.release(this.memory);
   }
 }
 
@@ -124,10 +140,15 @@ function imageOf(instance, compiled) {
   });
 }
 
-/** The state of a session's text under a grammar. */
-export class Matcher {
-  constructor(model, grammar, params) {
+/** Follows text through a grammar and computes which tokens of the grammar's model may come next. */
+export class Matcher extends Shared {
+  #wordCount;
+  #isSet = false;
+
+  constructor(model, grammar, params = {}) {
+    super("matcher");
     const { instance } = model;
+    if (!instance) throw new SottoError(Status.INVALID_STATE, "the model is closed");
     const { exports } = instance;
     if (!(grammar instanceof Grammar)) {
       throw new TypeError(`the grammar is ${describe(grammar)}; it must be a Grammar, such as Grammar.compile(model, source)`);
@@ -137,6 +158,7 @@ export class Matcher {
     }
     this.instance = instance;
     this.grammar = grammar;
+    this.#wordCount = Math.ceil(model.info.vocabularySize / 64);
     grammar.retain();
     this.memories = [];
     try {
@@ -157,19 +179,139 @@ export class Matcher {
         this.handle = made.handle;
       });
     } catch (failure) {
-      this.release();
+      this.close();
       throw failure;
     }
   }
 
-  /** Constrains a session from now on. */
-  attach(session) {
-    attempt(this.instance, (scratch, error) =>
-      this.instance.exports.sotto_session_set_matcher(session, this.handle, error));
+  // Methods of sotto_matcher, written by capi/generate from capi/params.
+
+  /** Makes a sequence empty again. */
+  reset(sequence = 0) {
+    this.#evaluate(() =>
+      this.instance.exports.sotto_matcher_reset(this.handle, integer(sequence, "u32", "sequence")));
   }
 
-  release() {
+  /** Appends a token to a sequence. The mask must allow the token. */
+  acceptToken(token, sequence = 0) {
+    this.#evaluate(() =>
+      this.instance.exports.sotto_matcher_accept_token(this.handle, integer(sequence, "u32", "sequence"),
+                                                       integer(token, "i32", "token")));
+  }
+
+  /** Appends text to a sequence. The text may begin and end inside a token. */
+  acceptText(text, sequence = 0) {
+    this.#evaluate((scratch) => {
+      const textBytes = scratch.text(text, "text");
+      return this.instance.exports.sotto_matcher_accept_text(this.handle, integer(sequence, "u32", "sequence"),
+                                                             textBytes.address, textBytes.size);
+    });
+  }
+
+  /** Rolls back the newest tokens or texts of sequence 0. */
+  rewind(count) {
+    this.#evaluate(() =>
+      this.instance.exports.sotto_matcher_rewind(this.handle, BigInt(integer(count, "u64", "count"))));
+  }
+
+  /** Returns the state of a sequence. */
+  info(sequence = 0) {
+    this.#check();
+    return readInfo(this.instance, "MatcherInfo", (info) =>
+      this.instance.exports.sotto_matcher_get_info(this.handle, integer(sequence, "u32", "sequence"), info));
+  }
+
+  /** Makes the sequence `target` a copy of `source`. */
+  fork(source, target) {
+    this.#evaluate(() =>
+      this.instance.exports.sotto_matcher_fork(this.handle, integer(source, "u32", "source"),
+                                               integer(target, "u32", "target")));
+  }
+
+  // End of the generated methods.
+
+  /** Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t. */
+  mask(sequence = 0) {
+    let words;
+    this.#evaluate((scratch) => {
+      const result = scratch.zeros(4);
+      const status = this.instance.exports.sotto_matcher_borrow_mask(this.handle, integer(sequence, "u32", "sequence"), result);
+      const first = this.instance.u32(result) >>> 3;
+      if (status >= 0) words = this.instance.views.u64.slice(first, first + this.#wordCount);
+      return status;
+    });
+    return words;
+  }
+
+  /** Returns the tokens that may come next as a list. */
+  allowedTokens(sequence = 0) {
+    const words = new Uint32Array(this.mask(sequence).buffer);
+    const tokens = [];
+    words.forEach((word, i) => {
+      for (let bit = 0; bit < 32; ++bit) {
+        if ((word >>> bit) & 1) tokens.push(32 * i + bit);
+      }
+    });
+    return tokens;
+  }
+
+  /** Returns whether the sequence followed by the text can be completed, and whether it is complete. */
+  test(text, sequence = 0) {
+    let found;
+    this.#evaluate((scratch) => {
+      const { address, size } = scratch.text(text, "text");
+      const result = scratch.zeros(8);
+      const status = this.instance.exports.sotto_matcher_test(this.handle, integer(sequence, "u32", "sequence"), address,
+        size, result, result + 4);
+      found = { begins: this.instance.u32(result) === 1, matches: this.instance.u32(result + 4) === 1 };
+      return status;
+    });
+    return found;
+  }
+
+  /** Returns whether sequence 0 followed by the text is complete under the grammar. */
+  matches(text) {
+    return this.test(text).matches;
+  }
+
+  /** Returns the bytes that must come next, at most `capacity` of them. */
+  forcedText(sequence = 0, capacity = 4096) {
+    let bytes;
+    this.#evaluate((scratch) => {
+      const text = scratch.allocate(integer(capacity, "u32", "capacity"));
+      const size = scratch.zeros(4);
+      const status = this.instance.exports.sotto_matcher_forced_text(this.handle, integer(sequence, "u32", "sequence"),
+        text, capacity, size);
+      bytes = this.instance.bytes(text, this.instance.u32(size));
+      return status;
+    });
+    return bytes;
+  }
+
+  /** Reserves the matcher for a session, which alone uses it until `detach`. */
+  attach() {
+    this.#check();
+    this.retain();
+    this.#isSet = true;
+  }
+
+  detach() {
+    this.#isSet = false;
+    this.release();
+  }
+
+  free() {
     for (const memory of this.memories.splice(0)) this.instance.release(memory);
     this.grammar.release();
+  }
+
+  #check() {
+    this.checkOpen();
+    if (this.#isSet) throw new SottoError(Status.INVALID_STATE, "the matcher constrains a session");
+  }
+
+  #evaluate(call) {
+    this.#check();
+    this.instance.withScratch((scratch) => check(call(scratch)));
   }
 }

@@ -1,7 +1,7 @@
 import type {
-  ChatInfo, ChatParams, ChatRole, GrammarParams, GuideParams, MatcherParams, ModelInfo, ModelParams, ModelTextKind,
-  Pooling, Preset, SamplerParams, Score, SearchParams, SessionInfo, SessionParams, SessionTimings, SpeculationInfo,
-  SpeculationParams, Status, StopParams, Text, ChatFormat,
+  ChatInfo, ChatParams, ChatRole, GrammarParams, GuideParams, MatcherInfo, MatcherParams, ModelInfo, ModelParams,
+  ModelTextKind, Pooling, Preset, SamplerParams, Score, SearchParams, SessionInfo, SessionParams, SessionTimings,
+  SpeculationInfo, SpeculationParams, Status, StopParams, Text, ChatFormat, WatermarkParams, WatermarkResult,
 } from "./generated/types.js";
 
 export * from "./generated/types.js";
@@ -87,6 +87,8 @@ export class Model {
   tokenFlags(token: number): number;
   /** Returns a text about the model, such as its chat template, or an empty text. */
   text(kind: ModelTextKind): string;
+  /** Detects a watermark in tokens, under the parameters with which they were generated. */
+  detectWatermark(tokens: readonly number[], params?: WatermarkParams): WatermarkResult;
   /** Closes the model and its sessions. The next garbage collection frees its memory. */
   close(): void;
 }
@@ -110,6 +112,8 @@ export class Session {
   setGuide(guide: Session | null, params?: GuideParams): void;
   /** Constrains the generated text; null removes it. Set it again before another text, or call reset. */
   setGrammar(grammar: Grammar | null, params?: MatcherParams): void;
+  /** Constrains the generated text to continue sequence 0 of a matcher, which only the session may use; null removes it. */
+  setMatcher(matcher: Matcher | null): void;
 
   /** Evaluates a prompt and yields the text as it is generated. An empty prompt continues the text. */
   stream(prompt?: Prompt, options?: StreamOptions): AsyncGenerator<string, void, void>;
@@ -185,6 +189,40 @@ export class Grammar {
   /** Returns the grammar as an image with the same bytes on every platform. */
   save(): Uint8Array;
   /** Frees the grammar as soon as no session uses it. */
+  close(): void;
+}
+
+/** Follows text through a grammar and computes which tokens of the grammar's model may come next. */
+export class Matcher {
+  constructor(model: Model, grammar: Grammar, params?: MatcherParams);
+  readonly grammar: Grammar;
+  // Methods of sotto_matcher, written by capi/generate from capi/params.
+
+  /** Makes a sequence empty again. */
+  reset(sequence?: number): void;
+  /** Appends a token to a sequence. The mask must allow the token. */
+  acceptToken(token: number, sequence?: number): void;
+  /** Appends text to a sequence. The text may begin and end inside a token. */
+  acceptText(text: Text, sequence?: number): void;
+  /** Rolls back the newest tokens or texts of sequence 0. */
+  rewind(count: number): void;
+  /** Returns the state of a sequence. */
+  info(sequence?: number): MatcherInfo;
+  /** Makes the sequence `target` a copy of `source`. */
+  fork(source: number, target: number): void;
+
+  // End of the generated methods.
+  /** Returns the tokens that may come next: bit t % 64 of word t / 64 stands for token t. */
+  mask(sequence?: number): BigUint64Array;
+  /** Returns the tokens that may come next as a list. */
+  allowedTokens(sequence?: number): number[];
+  /** Returns whether the sequence followed by the text can be completed, and whether it is complete. */
+  test(text: Text, sequence?: number): { readonly begins: boolean; readonly matches: boolean };
+  /** Returns whether sequence 0 followed by the text is complete under the grammar. */
+  matches(text: Text): boolean;
+  /** Returns the bytes that must come next, at most `capacity` of them; by default 4096. */
+  forcedText(sequence?: number, capacity?: number): Uint8Array;
+  /** Frees the matcher as soon as no session uses it. */
   close(): void;
 }
 

@@ -187,6 +187,18 @@ than ${this.info.vocabularySize}`);
     });
   }
 
+  /** Detects a watermark in tokens, under the parameters with which they were generated. */
+  detectWatermark(tokens, params = {}) {
+    const instance = this.#open();
+    return instance.withScratch((scratch) => {
+      const error = new ErrorSlot(scratch);
+      const { address, count } = copyIntegers(scratch, tokens, "tokens");
+      const given = fill(scratch, "WatermarkParams", params);
+      return readInfo(instance, "WatermarkResult", (result) => error.check(instance.exports.sotto_watermark_detect(given,
+        this.info.vocabularySize, address, count, result, error.address)));
+    });
+  }
+
   /** Closes the model and its sessions. Its memory is freed with the next garbage collection. */
   close() {
     for (const session of this.#sessions) session.abandon();

@@ -108,20 +108,36 @@ export class Session {
     if (guide) guide.#isGuide = true;
   }
 
-  /** Constrains the generated text by a grammar; null removes it. Set it again before another text, or call reset. */
-  setGrammar(grammar, params = {}) {
-    this.#check();
-    const sequenceCount = this.info.matcherSequenceCount;
-    const matcher = grammar === null ? null : new Matcher(this.model, grammar, { sequenceCount, ...params });
+  /**
+   * Constrains the generated text to continue sequence 0 of a matcher, which only the session uses in the meantime; null
+   * removes it.
+   */
+  setMatcher(matcher) {
+    if (matcher && matcher.instance !== this.instance) {
+      throw new SottoError(Status.INVALID_ARGUMENT, "the matcher belongs to another model");
+    }
+    const isNew = matcher !== this.#matcher;
+    if (isNew) matcher?.attach();
     try {
-      if (matcher) matcher.attach(this.handle);
-      else this.#attempt((scratch, error) => this.instance.exports.sotto_session_set_matcher(this.handle, 0, error));
+      this.#attempt((scratch, error) =>
+        this.instance.exports.sotto_session_set_matcher(this.handle, matcher?.handle ?? 0, error));
     } catch (failure) {
-      matcher?.release();
+      if (isNew) matcher?.detach();
       throw failure;
     }
-    this.#matcher?.release();
+    if (isNew) this.#matcher?.detach();
     this.#matcher = matcher;
+  }
+
+  /** Constrains the generated text by a grammar; null removes it. Set it again before another text, or call reset. */
+  setGrammar(grammar, params = {}) {
+    if (grammar === null) return this.setMatcher(null);
+    const matcher = new Matcher(this.model, grammar, { sequenceCount: this.info.matcherSequenceCount, ...params });
+    try {
+      this.setMatcher(matcher);
+    } finally {
+      matcher.close();
+    }
   }
 
   // ---- The stream
@@ -359,7 +375,7 @@ export class Session {
     if (this.#isGuide) throw new SottoError(Status.INVALID_STATE, "the session guides another one");
     if (this.#guide) this.#guide.#isGuide = false;
     this.instance.exports.sotto_session_deinit(this.handle);
-    this.#matcher?.release();
+    this.#matcher?.detach();
     this.#samplerCallbacks.forEach((number) => this.instance.removeCallback(number));
     this.instance.release(this.memory);
     this.handle = 0;

@@ -5,7 +5,9 @@ import { createServer } from "node:http";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { Chat, ChatRole, Grammar, Model, Preset, SottoError, Status } from "sotto";
+import {
+  Chat, ChatRole, Grammar, Matcher, Model, Preset, SottoError, Status, WatermarkScheme,
+} from "sotto";
 
 const PATH = process.env.SOTTO_DEMO_MODEL;
 const PROMPT = "Once upon a time";
@@ -196,6 +198,76 @@ test("GrammarsBelongToTheirModel", async () => {
   assert.throws(() => newSession().setGrammar(grammar), /compiled for another model/);
 });
 
+test("MatchersFollowTextAndTokens", () => {
+  const decode = (bytes) => new TextDecoder().decode(bytes);
+  const grammar = Grammar.compile(model, 'root ::= "once upon " ("a" | "the") " time"');
+  const matcher = new Matcher(model, grammar, { sequenceCount: 2 });
+  grammar.close();
+  assert.deepEqual(matcher.test("once"), { begins: true, matches: false });
+  assert.deepEqual(matcher.test("twice"), { begins: false, matches: false });
+  assert.ok(matcher.matches("once upon the time"));
+  assert.equal(decode(matcher.forcedText()), "once upon ");
+  assert.equal(decode(matcher.forcedText(0, 4)), "once");
+  matcher.acceptText("once upon ");
+  const allowed = matcher.allowedTokens();
+  const fits = (token) => model.tokenFlags(token) === 0 && matcher.test(model.tokenBytes(token)).begins;
+  const all = Array.from({ length: model.info.vocabularySize }, (_, token) => token);
+  assert.deepEqual(allowed, all.filter(fits));
+  const mask = matcher.mask();
+  assert.equal(mask.length, Math.ceil(all.length / 64));
+  for (const token of all) assert.equal((mask[token >> 6] >> BigInt(token & 63)) & 1n, BigInt(allowed.includes(token)));
+  assert.throws(() => matcher.acceptToken(all.find((token) => !allowed.includes(token))), SottoError);
+  matcher.fork(0, 1);
+  for (const text of ["a", "the"]) {
+    matcher.acceptToken(model.tokenize(text)[0]);
+    matcher.acceptText(" time");
+    assert.deepEqual(matcher.info(), { mayEnd: true, mustEnd: true, tokenCount: 3 });
+    matcher.rewind(2);
+  }
+  assert.equal(matcher.info(1).mayEnd, false);
+  assert.deepEqual(matcher.allowedTokens(1), allowed);
+  matcher.reset();
+  assert.equal(decode(matcher.forcedText()), "once upon ");
+  assert.throws(() => matcher.mask(2), SottoError);
+  assert.throws(() => matcher.mask(-1), /sequence is -1/);
+  matcher.close();
+  assert.throws(() => matcher.info(), /the matcher is closed/);
+});
+
+test("AMatcherConstrainsOneSession", async () => {
+  const session = newSession();
+  const matcher = new Matcher(model, Grammar.regex(model, "[0-9]{4}"), { sequenceCount: session.info.matcherSequenceCount });
+  session.setMatcher(matcher);
+  session.setMatcher(matcher);
+  assert.match(generated(session, PROMPT), /^[0-9]{4}$/);
+  assert.throws(() => matcher.reset(), /the matcher constrains a session/);
+  assert.throws(() => newSession().setMatcher(matcher), /the matcher constrains a session/);
+  session.setMatcher(null);
+  matcher.reset();
+  const other = await Model.open(PATH);
+  assert.throws(() => other.session().setMatcher(matcher), /the matcher belongs to another model/);
+  session.setMatcher(matcher);
+  matcher.close();
+  session.reset();
+  assert.match(generated(session, PROMPT), /^[0-9]{4}$/);
+  session.close();
+  assert.throws(() => newSession().setMatcher(matcher), /the matcher is closed/);
+});
+
+test("WatermarksAreDetected", () => {
+  const session = newSession();
+  const watermark = { scheme: WatermarkScheme.GUMBEL, key: 2n ** 63n + 7n };
+  session.setSampler({ temperature: 1, watermark });
+  const tokens = [];
+  session.generate(PROMPT, { maxTokens: 150, onPiece: (piece) => void tokens.push(piece.token) });
+  const found = model.detectWatermark(tokens, watermark);
+  assert.ok(found.isMarked && found.z > 3 && found.pValue < 0.01, JSON.stringify(found));
+  assert.ok(found.tokenCount > 100 && found.tokenCount <= tokens.length);
+  assert.ok(!model.detectWatermark(tokens, { ...watermark, key: 8 }).isMarked);
+  assert.throws(() => model.detectWatermark(tokens), SottoError);
+  assert.throws(() => model.detectWatermark([model.info.vocabularySize], watermark), SottoError);
+});
+
 test("ConversationsReply", () => {
   const session = newSession({ contextTokens: 512 });
   const chat = new Chat(session);
@@ -211,6 +283,14 @@ test("ConversationsReply", () => {
   chat.reset();
   chat.restore(state);
   assert.equal(chat.info.messageCount, 2);
+  const other = new Chat(newSession({ contextTokens: 512 }));
+  other.restore(state);
+  for (const each of [chat, other]) {
+    each.setStops({ maxTokens: 12 });
+    each.add(ChatRole.USER, "And then?");
+  }
+  assert.equal(other.reply(), chat.reply());
+  chat.undo();
   assert.throws(() => chat.restore(state.slice(1)), SottoError);
   chat.undo();
   assert.throws(() => chat.undo(), SottoError);
