@@ -4,6 +4,7 @@ from bindings import MARK, counts_its_own, params_structs, visible, wrap
 from methods import with_methods
 from tables import Field, Struct, Tables
 
+ARRAYS = {"bytes": "std::vector<uint8_t>", "floats": "View<const float>"}
 FOLDER = "platforms/cpp/include/sotto"
 ELEMENTS = {"sotto_text": "std::string", "sotto_token": "Token", "sotto_token_list": "std::vector<Token>",
             "sotto_token_bias": "TokenBias", "sotto_sequence_bias": "SequenceBias"}
@@ -53,13 +54,14 @@ def method_lines(method):
         types[method.params.type] = f"const {method.params.camel_type}&"
     parameters = [f"{types.get(a.type, a.type)} {a.name}" + ("" if a.default is None else f" = {a.default}")
                   for a in method.with_defaults_last]
-    passed = [handle, *map(passed_as, method.arguments)]
+    passed = [handle, *method.passed(passed_as)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["report.out()"] if method.has_error else []
     call = f"{method.function}({', '.join(passed)})"
-    returned = method.info.camel if method.info else types.get(method.result, method.result) or "void"
+    returned = method.info.camel if method.info else types.get(method.result, method.result) or ARRAYS.get(method.array, "void")
     kind = returned if method.is_property or not method.has_status else f"Result<{returned}>"
-    lines = [*wrap(method.doc, "// ", 118),
+    note = " The view is valid until the next call of the session." if method.array == "floats" else ""
+    lines = [*wrap(method.doc + note, "// ", 118),
              f"{kind} {method.name('cpp')}({', '.join(parameters)}){' const' if method.is_const else ''} {{"]
     if not method.has_status:
         return [*lines[:-1], f"{lines[-1]} {call}; }}"]
@@ -72,7 +74,15 @@ def method_lines(method):
         lines += [f"  {returned} info{{}};", "  info.struct_size = sizeof info;"]
     elif method.result:
         lines.append(f"  {returned} result = 0;")
+    given = ", ".join(passed)
+    if method.array == "floats":
+        return [*lines, "  const float* data = nullptr;", "  size_t count = 0;",
+                f"  SOTTO_HPP_TRY_WHOLE_({method.function}({given}, &data, &count));", f"  return {returned}(data, count);", "}"]
     how = "SOTTO_HPP_TRY_" + ("" if method.has_error else "SESSION_" if method.is_described else "PLAIN_")
+    if method.array == "bytes":
+        return [*lines, "  size_t size = 0;", f"  (void){method.function}({given}, nullptr, 0, &size);",
+                f"  {returned} bytes(size);", f"  {how}({method.function}({given}, bytes.data(), bytes.size(), &size));",
+                "  return bytes;", "}"]
     lines.append(f"  {call};" if method.is_property else f"  {how}({call});")
     lines.append("  return info;" if method.info else "  return result;" if method.result else "  SOTTO_HPP_DONE_;")
     return [*lines, "}"]

@@ -171,11 +171,17 @@ def header_text(tables):
             + f"\n}}  // namespace sotto_jni\n\n#endif  // {guard}\n")
 
 
-JNI_TYPES = {"int": "jint", "long": "jlong", "float": "jfloat", "double": "jdouble", "byte[]": "jbyteArray"}
+JNI_TYPES = {"int": "jint", "long": "jlong", "float": "jfloat", "double": "jdouble", "byte[]": "jbyteArray",
+             "float[]": "jfloatArray"}
 
 
 def java_number(c_type):
     return "long" if c_type == "size_t" else NUMBERS[c_type][0]
+
+
+def returned_type(method):
+    """Returns the type of what the native method returns."""
+    return java_number(method.result) if method.result else {"bytes": "byte[]", "floats": "float[]"}.get(method.array, "void")
 
 
 def native_type(argument):
@@ -195,22 +201,21 @@ def method_lines(method):
     parameters = ", ".join(f"{type_of(a)} {a.lower_camel}" for a in method.arguments)
     passed = [method.object, *map(passed_as, method.arguments), *(["info"] if method.info else [])]
     call = f"{method.object} -> Native.{method.native}({', '.join(passed)})"
-    returned = method.info.camel if method.info else java_number(method.result) if method.result else "void"
+    returned = method.info.camel if method.info else returned_type(method)
     lines = [*(line[4:] for line in doc(method.doc, "    ")), f"public {returned} {method.lower_camel('java')}({parameters}) {{"]
     act, run = ("act({})", "session.resource.run(held -> resource.run({}))") if method.object == "chat" else \
         ("resource.act({})", "resource.run({})")
     if method.info:
         lines += [f"    {returned} info = new {returned}();", f"    {act.format(call)};", "    return info;"]
     else:
-        lines.append(f"    return {run.format(call)};" if method.result else f"    {act.format(call)};")
+        lines.append(f"    {act.format(call)};" if returned == "void" else f"    return {run.format(call)};")
     return [*lines, "}"]
 
 
 def native_lines(method):
     parameters = [f"long {method.object}", *(f"{native_type(a)} {a.lower_camel}" for a in method.arguments),
                   *([f"{method.info.camel} info"] if method.info else [])]
-    returned = java_number(method.result) if method.result else "void"
-    return [f"static native {returned} {method.native}({', '.join(parameters)});"]
+    return [f"static native {returned_type(method)} {method.native}({', '.join(parameters)});"]
 
 
 def jni_lines(method):
@@ -229,14 +234,14 @@ def jni_lines(method):
     parameters = ["JNIEnv* env" if uses_env else "JNIEnv*", "jclass", f"jlong {method.object}",
                   *map(declared, method.arguments),
                   *(["jobject to"] if method.info else [])]
-    passed = [f"{method.object}_of({method.object})", *map(passed_as, method.arguments)]
+    passed = [f"{method.object}_of({method.object})", *method.passed(passed_as)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["&error"] if method.has_error else []
     call = f"{method.function}({', '.join(passed)})"
-    returned = java_number(method.result) if method.result else "void"
+    returned = returned_type(method)
     lines = [f"NATIVE({JNI_TYPES.get(returned, returned)}, {method.native})({', '.join(parameters)}) {{"]
-    failed = f"return{' 0' if method.result else ''};"
-    if method.buffers or method.params:
+    failed = f"return{' nullptr' if method.array else ' 0' if method.result else ''};"
+    if method.buffers or method.params or method.array == "bytes":
         lines.append("  Arena arena;")
     for a in method.buffers:
         lines += [f"  const char* {a.name}_data;", f"  size_t {a.name}_size;",
@@ -249,10 +254,22 @@ def jni_lines(method):
     lines += [f"  {method.result} result = 0;"] if method.result else []
     if not method.has_status:
         return [*lines, f"  {call};", "}", ""]
+    if method.array == "floats":
+        return [*lines, "  const float* values;", "  size_t count;",
+                f"  const sotto_status status = {method.function}({', '.join([*passed, '&values', '&count'])});",
+                "  return check_whole_call(env, session, status) ? new_floats(env, values, count) : nullptr;", "}", ""]
+    if method.array:
+        lines += ["  size_t size = 0;", f"  (void){method.function}({', '.join([*passed, 'nullptr', '0', '&size'])});",
+                  "  char* data = arena.array<char>(env, size);", f"  if (data == nullptr) {failed}"]
+        call = f"{method.function}({', '.join([*passed, 'data', 'size', '&size'])})"
+        lines.append(f"  const sotto_status status = {call};")
+        call = "status"
     check = f"check_call(env, session, {call})" if method.is_described else \
         f"check(env, {call}{', &error' if method.has_error else ''})"
     if method.info:
         lines += [f"  if ({check}) {{", f"    write_fields(env, &info, k{method.info.camel}Fields, to);", "  }"]
+    elif method.array:
+        lines.append(f"  return {check} ? new_bytes(env, data, size) : nullptr;")
     else:
         lines.append(f"  {check};")
     lines += [f"  return static_cast<{JNI_TYPES[returned]}>(result);"] if method.result else []
@@ -261,6 +278,7 @@ def jni_lines(method):
 
 JNI_HEAD = f"""\
 // {MARK}
+#include "platforms/java/jni/arrays.h"
 #include "platforms/java/jni/generated/tables.h"
 #include "platforms/java/jni/library.h"
 #include "platforms/java/jni/native.h"

@@ -11,6 +11,7 @@ from tables import EnumValue, Tables, preset_values, snake_to_camel
 WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
 PACKAGE = "platforms/python/sotto/__init__.py"
+ARRAYS = {"bytes": "bytes", "floats": "memoryview"}
 CLASSES = {"session": "session.py", "chat": "chat.py", "matcher": "grammar.py"}
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "size", "sotto_token": "i32"}
@@ -315,16 +316,20 @@ def method_lines(method):
         return f"{argument.name}: {type_of(argument)}" + ("" if argument.default is None else f" = {argument.default}")
 
     parameters = ["self", *map(declared, method.with_defaults_last)]
-    returned = f"info.{method.info.camel}" if method.info else "None"
+    returned = f"info.{method.info.camel}" if method.info else ARRAYS.get(method.array, "None")
     if method.result:
         returned = "float" if method.result in ("float", "double") else "int"
-    passed = [handle, *map(passed_as, method.arguments)]
+    passed = [handle, *method.passed(passed_as)]
     passed += ["found"] if method.info else ["result"] if method.result else []
     passed += ["error"] if method.has_error else []
     call = f"lib.{method.function}({', '.join(passed)})"
+    note = ("" if method.array != "floats" else " The result is a read-only view of the session's memory, which is valid until "
+            "its next call. numpy.asarray uses it without a copy.")
     lines = ["@property"] if method.is_property else []
     lines += [f"def {method.name('python')}({', '.join(parameters)}) -> {returned}:",
-              *wrap(f'"""{method.doc}"""', "    ", 116)]
+              *wrap(f'"""{method.doc}{note}"""', "    ", 116)]
+    if method.array == "floats":
+        return [*lines, f"    return self._floats(lib.{method.function}{''.join(', ' + each for each in passed[1:])})"]
     lines += [f"    {a.name}_data = as_bytes({a.name})" for a in method.buffers]
     if method.params:
         kind = method.params.camel_type
@@ -333,7 +338,12 @@ def method_lines(method):
     lines += ["    error = abi.Error()"] if method.has_error else []
     lines += [f"    found = abi.{method.info.camel}()"] if method.info else []
     lines += [f"    result = abi.{C_TYPES[method.result]}()"] if method.result else []
+    lines += ["    size = ctypes.c_size_t()"] if method.array else []
     lines.append(f"    with Exclusive({exclusive}){'' if method.object == 'chat' else ' as handle'}:")
+    if method.array:
+        given = f"lib.{method.function}({', '.join(passed)}"
+        lines += [f"        {given}, None, 0, size)", "        data = ctypes.create_string_buffer(size.value)"]
+        call = f"{given}, data, size.value, size)"
     if not method.has_status:
         lines.append(f"        {call}")
     elif method.is_described:
@@ -341,7 +351,7 @@ def method_lines(method):
     else:
         lines.append(f"        check({call}{', error' if method.has_error else ''})")
     lines += [f"    return read({returned}, found)"] if method.info else []
-    lines += ["    return result.value"] if method.result else []
+    lines += ["    return result.value"] if method.result else ["    return data.raw"] if method.array else []
     return lines
 
 

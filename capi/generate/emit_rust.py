@@ -7,6 +7,7 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
 from methods import with_methods
 from tables import Tables, snake_to_camel
 
+ARRAYS = {"bytes": "Vec<u8>", "floats": "&[f32]"}
 # Rust's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("none", "true", "false")
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
@@ -358,12 +359,12 @@ def method_lines(method):
 
     def passed_as(argument):
         if argument.kind == "text":
-            return [f"{argument.name}.as_ptr()", f"{argument.name}.len()"]
+            return f"{argument.name}.as_ptr(), {argument.name}.len()"
         if argument.kind == "bytes":
-            return [f"{argument.name}.as_ptr().cast()", f"{argument.name}.len()"]
+            return f"{argument.name}.as_ptr().cast(), {argument.name}.len()"
         if argument.kind == "params":
-            return ["&raw" if argument.has_lists else f"&{argument.name}.raw"]
-        return [f"{argument.name} as i32" if argument.kind == "enum" else argument.name]
+            return "&raw" if argument.has_lists else f"&{argument.name}.raw"
+        return f"{argument.name} as i32" if argument.kind == "enum" else argument.name
 
     def listed(opening, items, closing, indent):
         return [line[4:] for line in signature(opening, items, closing, "    " + indent)]
@@ -378,8 +379,8 @@ def method_lines(method):
         return [f"    {target}unsafe {{", *listed(f"sys::{method.function}", items, "", "        "), "    };"]
 
     parameters = ["&self" if method.is_const else "&mut self", *(f"{a.name}: {type_of(a)}" for a in method.arguments)]
-    passed = [part for a in method.arguments for part in passed_as(a)]
-    returned = f"crate::{method.info.camel}" if method.info else "()"
+    passed = ", ".join(["self.raw()", *method.passed(passed_as)]).split(", ")
+    returned = f"crate::{method.info.camel}" if method.info else ARRAYS.get(method.array, "()")
     if method.result:
         returned = "Token" if method.result == "sotto_token" else C_TYPES[method.result]
     end = " {" if not method.has_status else f" -> {returned if method.is_property else f'Result<{returned}>'} {{"
@@ -389,17 +390,29 @@ def method_lines(method):
         lines += ["    let mut lists = Lists::default();", f"    let raw = {method.params.name}.fill(&mut lists);"]
     lines += [f"    let mut result = {'0.0' if method.result in ('float', 'double') else '0'};"] if method.result else []
     lines += ["    let mut report = Report::new();"] if method.has_error else []
+    if method.array == "floats":
+        call = f"sys::{method.function}({', '.join([*passed, '&mut data', '&mut count'])})"
+        return [*lines, "    let (mut data, mut count) = (std::ptr::null(), 0);",
+                "    // SAFETY: the floats are the session's until its next call, which the borrow prevents.", "    unsafe {",
+                f"        self.check_whole({call})?;", "        Ok(slice(data, count))", "    }", "}"]
     lines.append("    // SAFETY: the object is alive, and the arguments are valid during the call.")
     if method.info:
         end = f'expect("a {method.object} of the library").into()' if method.is_property else f"map({returned}::from)"
-        return [*lines, *unsafe("let read = |info| ", ["self.raw()", *passed, "info"]),
+        return [*lines, *unsafe("let read = |info| ", [*passed, "info"]),
                 f"    read_info!({method.info.name}, read).{end}", "}"]
     passed += ["&mut result"] if method.result else []
     passed += ["report.out()"] if method.has_error else []
     if not method.has_status:
-        return [*lines, f"    unsafe {{ sys::{method.function}({', '.join(['self.raw()', *passed])}) }}", "}"]
+        return [*lines, f"    unsafe {{ sys::{method.function}({', '.join(passed)}) }}", "}"]
     check = "report.check" if method.has_error else "self.check" if method.is_described else "check"
-    return [*lines, *unsafe("let status = ", ["self.raw()", *passed]),
+    if method.array == "bytes":
+        def call(*last):
+            return f"sys::{method.function}({', '.join([*passed, *last])})"
+        return [*lines, "    unsafe {", "        let mut size = 0;",
+                f"        {call('std::ptr::null_mut()', '0', '&mut size')};",
+                "        let mut bytes = vec![0u8; size];", "        let data = bytes.as_mut_ptr().cast();",
+                f"        {check}({call('data', 'bytes.len()', '&mut size')})?;", "        Ok(bytes)", "    }", "}"]
+    return [*lines, *unsafe("let status = ", passed),
             f"    {check}(status).{'map(|_| result)' if method.result else 'map(drop)'}", "}"]
 
 

@@ -4,6 +4,7 @@ from bindings import MARK, counts_its_own, documentation, info_structs, params_s
 from methods import OBJECTS, with_methods
 from tables import Tables, snake_to_camel, snake_to_lower_camel
 
+ARRAYS = {"bytes": "[UInt8]", "floats": "[Float]"}
 # Swift's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("nil", "true", "false")
 FOLDER = "platforms/swift/Sources/Sotto/Generated"
@@ -154,22 +155,24 @@ def method_lines(method):
             return "&given"
         return argument.lower_camel + (".rawValue" if argument.kind == "enum" else "")
 
-    returned = swift_name(method.info.name) if method.info else ""
+    returned = swift_name(method.info.name) if method.info else ARRAYS.get(method.array, "")
     if method.result:
         returned = "Int" if method.result == "size_t" else NUMBERS[method.result]
     run = {"session": "run", "chat": "session.run", "matcher": "resource.run"}[method.object]
-    is_named = method.has_error or method.params is not None
+    is_named = method.has_error or method.params is not None or method.array is not None
     handle = "handle" if method.object == "chat" else method.object if is_named else "$0"
-    passed = [handle, *map(passed_as, method.arguments)]
+    passed = [handle, *method.passed(passed_as)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["&details"] if method.has_error else []
     call = f"{method.function}({', '.join(passed)})"
+    described = ", details" if method.has_error else f", of: {handle}" if method.is_described else ""
     if method.has_status:
-        described = ", details" if method.has_error else f", of: {handle}" if method.is_described else ""
         call = f"try check({call}{described})"
     lines = [*wrap(method.doc, "/// ", 118),
              f"public func {method.lower_camel('swift')}({', '.join(map(declared, method.with_defaults_last))}) throws "
              f"{f'-> {returned} ' if returned else ''}{{"]
+    if method.array == "floats":
+        return [*lines[:-1], f"{lines[-1]} try floats({method.function}) }}"]
     has_arena = method.texts or method.params and method.params.has_lists
     if has_arena:
         lines.append("  let arena = Arena()")
@@ -181,7 +184,13 @@ def method_lines(method):
     given = "_ in " if method.object == "chat" else f"{method.object} in " if is_named else ""
     if method.params:
         filled = f"    var given = {method.params.lower_camel}.filled({'arena' if method.params.has_lists else ''})"
-    if method.has_error or method.params:
+    if method.array:
+        lines += [f"  try {run} {{ {given.strip()}", "    var size = 0",
+                  f"    _ = {method.function}({', '.join([*passed, 'nil', '0', '&size'])})",
+                  "    var bytes = [UInt8](repeating: 0, count: size)",
+                  f"    try check({method.function}({', '.join([*passed, '&bytes', 'bytes.count', '&size'])}){described})",
+                  "    return bytes", "  }"]
+    elif method.has_error or method.params:
         lines += [f"  try {run} {{ {given.strip()}", *([filled] if method.params else []),
                   *(["    var details = newError()"] if method.has_error else []), f"    {call}", "  }"]
     else:

@@ -2,8 +2,9 @@
 replaces their text in the classes.
 
 A simple method calls one function with the object and with numbers, tokens, values of enums, texts and bytes, and at the
-end with a struct of parameters. It returns nothing, a number, or a struct that the library fills in. Methods with
-callbacks, arrays or other objects are written by hand, because they differ in each language in what they keep alive.
+end with a struct of parameters. It returns nothing, a number, a struct that the library fills in, bytes that it writes,
+or floats of a session. Methods with callbacks or other objects are written by hand, because they differ in each language
+in what they keep alive.
 
 The methods of an object are between two comments in the class, one of each in every language; see region(). To support
 another kind of argument, add it to read_arguments() and to method_lines() in the module of each language.
@@ -17,15 +18,17 @@ from tables import Struct, TableError, Tables, snake_to_camel, snake_to_lower_ca
 OBJECTS = ("session", "chat", "matcher")
 NUMBERS = {"int32_t", "uint32_t", "uint64_t", "size_t", "float", "double", "sotto_token"}
 BUFFERS = {"const char*": "text", "const void*": "bytes"}
+# The last parameters of functions that return an array. *size receives the number of bytes needed.
+ARRAYS = {"bytes": ["void*", "size_t", "size_t*"], "floats": ["const float**", "size_t*"]}
 PLAIN_FIELDS = {"struct_size", "number", "bool", "token", "enum", "flags", "array", "count", "reserved"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    kind: str  # number enum text bytes params
+    kind: str  # number enum text bytes params fixed
     type: str  # C type of a number, an enum or a struct of parameters
     name: str
-    default: object = None  # in languages that have default arguments
+    default: object = None  # in languages that have default arguments; of a fixed argument, its value
     has_lists: bool = False  # of a struct of parameters
 
     @property
@@ -45,11 +48,22 @@ class Method:
     is_const: bool
     has_status: bool
     has_error: bool
-    arguments: tuple[Argument, ...]
+    c_arguments: tuple[Argument, ...]
     info: Struct | None  # the struct that is returned
     result: str | None  # C type of the number that is returned
-    names: dict  # language: name, if it is not the one in C
+    array: str | None  # what is returned: "bytes" that the function writes, or "floats" that belong to the session
+    plain_name: str
+    names: dict  # language: name, if it is another one
     labels: dict  # argument: its label in Swift
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The arguments in the bindings."""
+        return [argument for argument in self.c_arguments if argument.kind != "fixed"]
+
+    def passed(self, convert) -> list[str]:
+        """Returns the arguments of the call, which `convert` writes."""
+        return [str(argument.default) if argument.kind == "fixed" else convert(argument) for argument in self.c_arguments]
 
     @property
     def is_described(self) -> bool:
@@ -62,8 +76,7 @@ class Method:
         return self.info is not None and not self.arguments
 
     def name(self, language: str = "") -> str:
-        plain = self.function.removeprefix(f"sotto_{self.object}_").removeprefix("get_")
-        return self.names.get(language, plain)
+        return self.names.get(language, self.plain_name)
 
     def lower_camel(self, language: str = "") -> str:
         return snake_to_lower_camel(self.name(language))
@@ -97,14 +110,16 @@ def params_argument(struct, name):
     return Argument("params", struct.name, name, has_lists=any(field.kind == "array" for field in struct.fields))
 
 
-def read_arguments(parameters, enums, structs, renamed, defaults):
+def read_arguments(parameters, enums, structs, renamed, defaults, fixed):
     """Converts C parameters. A text is a pointer and a size."""
     arguments, rest = [], list(parameters)
     while rest:
         c_type, name = rest.pop(0)
         name = renamed.get(name, name)
         struct = structs.get(c_type.removeprefix("const ").removesuffix("*"))
-        if c_type in BUFFERS and rest and rest[0][0] == "size_t":
+        if name in fixed:
+            arguments.append(Argument("fixed", c_type, name, fixed[name]))
+        elif c_type in BUFFERS and rest and rest[0][0] == "size_t":
             rest.pop(0)
             arguments.append(Argument(BUFFERS[c_type], c_type, name))
         elif struct is not None and not rest:
@@ -116,8 +131,8 @@ def read_arguments(parameters, enums, structs, renamed, defaults):
     return tuple(arguments)
 
 
-def read_method(tables, function, row):
-    row = dict(row)
+def read_method(tables, function, row, name=None):
+    row = {column: value for column, value in row.items() if column != "also"}
     c_type, _ = function.parameters[0]
     match = re.fullmatch(rf"(const )?sotto_({'|'.join(OBJECTS)})\*", c_type)
     if match is None or function.result not in ("sotto_status", "void"):
@@ -127,15 +142,24 @@ def read_method(tables, function, row):
     if has_error:
         parameters.pop()
     structs = {struct.name + "*": struct for struct in tables.structs if struct.kind == "output"}
+    types = [c_type for c_type, _ in parameters]
+    array = next((array for array, last in ARRAYS.items() if types[-len(last):] == last), None)
+    if array:
+        del parameters[-len(ARRAYS[array]):]
+    if array == "floats" and match[2] != "session":
+        raise TableError("only floats of a session may be returned")
     output = parameters.pop()[0] if parameters and re.fullmatch(r"\w+\*", parameters[-1][0]) else None
     info, result = structs.get(output), output and output[:-1]
     if output and info is None and result not in NUMBERS:
         raise TableError(f"no method is generated for a result {output}; write the methods by hand")
     arguments = read_arguments(parameters, {enum.name for enum in tables.enums if not enum.flags},
                                {struct.name: struct for struct in params_structs(tables)},
-                               row.pop("arguments", {}), row.pop("defaults", {}))
+                               row.pop("arguments", {}), row.pop("defaults", {}), row.pop("fixed", {}))
+    if array and (has_error or output or any(each.kind not in ("number", "enum", "fixed") for each in arguments)):
+        raise TableError(f"no method is generated that returns {array} and has an error, or other arguments than numbers")
     method = Method(function.name, match[2], " ".join(row.pop("doc").split()), match[1] is not None,
-                    function.result == "sotto_status", has_error, arguments, info, None if info else result,
+                    function.result == "sotto_status", has_error, arguments, info, None if info else result, array,
+                    name or function.name.removeprefix(f"sotto_{match[2]}_").removeprefix("get_"),
                     row.pop("names", {}), row.pop("labels", {}))
     if row:
         raise TableError(f"unknown columns {sorted(row)}")
@@ -149,6 +173,7 @@ def read_methods(tables):
             raise TableError(f"method.{name}: no header declares the function")
         try:
             methods.append(read_method(tables, known[name], row))
+            methods += [read_method(tables, known[name], other, plain) for plain, other in row.get("also", {}).items()]
         except TableError as error:
             raise TableError(f"method.{name}: {error}") from None
     return methods

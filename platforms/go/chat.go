@@ -81,30 +81,6 @@ func (c *Chat) Reply(maxTokens int, onPiece func(Piece) (stop bool)) (string, St
 	return text.String(), status, err
 }
 
-// Undo removes the last turn.
-func (c *Chat) Undo() error { return c.undo(0) }
-
-// UndoReply removes the last reply, so that Reply generates another one.
-func (c *Chat) UndoReply() error { return c.undo(1) }
-
-func (c *Chat) undo(onlyReply C.uint32_t) error {
-	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
-		return C.sotto_chat_undo(c.handle, onlyReply, details)
-	})
-	return err
-}
-
-// Save returns the messages as bytes, the same on every platform.
-func (c *Chat) Save() (state []byte, err error) {
-	_, err = c.call(func(*C.sotto_error) C.sotto_status {
-		var size C.size_t
-		C.sotto_chat_save(c.handle, nil, 0, &size)
-		state = make([]byte, size)
-		return C.sotto_chat_save(c.handle, bytesOf(state), size, &size)
-	})
-	return state, err
-}
-
 // Methods of sotto_chat, written by capi/generate from capi/params.
 
 // SetStops sets the stops of the session, and adds the string that ends a reply.
@@ -145,6 +121,34 @@ func (c *Chat) Info() (ChatInfo, error) {
 		return C.sotto_chat_get_info(c.handle, &info)
 	})
 	return newChatInfo(&info), err
+}
+
+// Undo removes the last turn.
+func (c *Chat) Undo() error {
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		return C.sotto_chat_undo(c.handle, 0, details)
+	})
+	return err
+}
+
+// UndoReply removes the last reply, so that another one can be generated.
+func (c *Chat) UndoReply() error {
+	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
+		return C.sotto_chat_undo(c.handle, 1, details)
+	})
+	return err
+}
+
+// Save returns the messages as bytes, the same on every platform.
+func (c *Chat) Save() ([]byte, error) {
+	var data []byte
+	_, err := c.call(func(*C.sotto_error) C.sotto_status {
+		var size C.size_t
+		C.sotto_chat_save(c.handle, nil, 0, &size)
+		data = make([]byte, size)
+		return C.sotto_chat_save(c.handle, bytesOf(data), size, &size)
+	})
+	return data, err
 }
 
 // Restore restores saved messages. The state is validated, so it may come from an untrusted source.

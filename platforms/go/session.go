@@ -326,6 +326,32 @@ func (s *Session) ResetTimings() error {
 	return err
 }
 
+// Logits returns the logits after the last token, before the sampler.
+func (s *Session) Logits() ([]float32, error) {
+	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
+		return C.sotto_session_logits(handle, values, count)
+	})
+}
+
+// Hidden returns the hidden state of the last token.
+func (s *Session) Hidden() ([]float32, error) {
+	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
+		return C.sotto_session_hidden(handle, values, count)
+	})
+}
+
+// Save returns the stream as bytes, the same on every platform.
+func (s *Session) Save() ([]byte, error) {
+	var data []byte
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		var size C.size_t
+		C.sotto_session_save(handle, nil, 0, &size)
+		data = make([]byte, size)
+		return C.sotto_session_save(handle, bytesOf(data), size, &size)
+	})
+	return data, err
+}
+
 // Restore restores a saved stream. The state is validated, so it may come from an untrusted source.
 func (s *Session) Restore(state []byte) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {

@@ -9,20 +9,6 @@ import (
 	"unsafe"
 )
 
-// Logits returns the logits after the last token, before the sampler.
-func (s *Session) Logits() ([]float32, error) {
-	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
-		return C.sotto_session_logits(handle, values, count)
-	})
-}
-
-// Hidden returns the hidden state of the last token.
-func (s *Session) Hidden() ([]float32, error) {
-	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
-		return C.sotto_session_hidden(handle, values, count)
-	})
-}
-
 func (s *Session) floats(f func(*C.sotto_session, **C.float, *C.size_t) C.sotto_status) (copied []float32, err error) {
 	err = checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
 		var values *C.float
@@ -94,21 +80,6 @@ func (s *Session) Search(params *SearchParams) (found []Sequence, err error) {
 		err = checkWhole(status, err)
 	}
 	return found, err
-}
-
-// Save returns the stream as bytes, the same on every platform.
-func (s *Session) Save() (state []byte, err error) {
-	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
-		var size C.size_t
-		if status := C.sotto_session_saved_size(handle, &size); status < 0 {
-			return status
-		}
-		state = make([]byte, size)
-		status := C.sotto_session_save(handle, bytesOf(state), size, &size)
-		state = state[:size]
-		return status
-	})
-	return state, err
 }
 
 // ForkInto makes other a copy of this stream. Both must have the same model and parameters.

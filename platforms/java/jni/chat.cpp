@@ -59,17 +59,3 @@ NATIVE(jint, chatReply)(JNIEnv* env, jclass, jlong session, jlong chat, jlong ma
   check(env, status, &error);
   return status;
 }
-
-NATIVE(void, chatUndo)(JNIEnv* env, jclass, jlong chat, jboolean only_reply) {
-  sotto_error error = new_error();
-  check(env, sotto_chat_undo(chat_of(chat), only_reply ? 1 : 0, &error), &error);
-}
-
-NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
-  Arena arena;
-  size_t size = 0;
-  (void)sotto_chat_save(chat_of(chat), nullptr, 0, &size);
-  char* state = arena.array<char>(env, size);
-  if (state == nullptr) return nullptr;
-  return check(env, sotto_chat_save(chat_of(chat), state, size, &size)) ? new_bytes(env, state, size) : nullptr;
-}

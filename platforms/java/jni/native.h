@@ -69,6 +69,11 @@ inline bool check_call(JNIEnv* env, jlong session, sotto_status status) {
   return check(env, status, error.status == status ? &error : nullptr);
 }
 
+// Also throws for a stop, for calls whose outputs a stop leaves unwritten.
+inline bool check_whole_call(JNIEnv* env, jlong session, sotto_status status) {
+  return check_call(env, session, status) && check_whole(env, status);
+}
+
 // The next functions call io.github.sotto.Callbacks, whose global reference is the user_data. While an exception is
 // pending they do nothing and end generation.
 void on_log(void* callbacks, sotto_log_level level, const char* message);

@@ -11,11 +11,6 @@ using namespace sotto_jni;
 
 namespace {
 
-// Also throws for a stop, for calls whose outputs a stop leaves unwritten.
-bool check_whole_call(JNIEnv* env, jlong session, sotto_status status) {
-  return check_call(env, session, status) && check_whole(env, status);
-}
-
 void destroy(JNIEnv* env, Session* session) {
   sotto_session_deinit(session->session);
   sotto_posix_free(&session->memory);
@@ -207,20 +202,6 @@ NATIVE(jint, sessionGenerate)
   return status;
 }
 
-NATIVE(jfloatArray, sessionLogits)(JNIEnv* env, jclass, jlong session) {
-  const float* values;
-  size_t count;
-  const sotto_status status = sotto_session_logits(session_of(session), &values, &count);
-  return check_whole_call(env, session, status) ? new_floats(env, values, count) : nullptr;
-}
-
-NATIVE(jfloatArray, sessionHidden)(JNIEnv* env, jclass, jlong session) {
-  const float* values;
-  size_t count;
-  const sotto_status status = sotto_session_hidden(session_of(session), &values, &count);
-  return check_whole_call(env, session, status) ? new_floats(env, values, count) : nullptr;
-}
-
 NATIVE(jfloatArray, sessionScore)
 (JNIEnv* env, jclass, jlong session, jintArray from, jobject to) {
   Arena arena;
@@ -271,16 +252,6 @@ NATIVE(jobjectArray, sessionSearch)
   if (!check(env, status, &error)) return nullptr;
   if (count == 0 && !check_whole(env, status)) return nullptr;
   return new_sequences(env, sequences, count);
-}
-
-NATIVE(jbyteArray, sessionSave)(JNIEnv* env, jclass, jlong session) {
-  Arena arena;
-  size_t size = 0;
-  if (!check_call(env, session, sotto_session_saved_size(session_of(session), &size))) return nullptr;
-  char* state = arena.array<char>(env, size);
-  if (state == nullptr) return nullptr;
-  const sotto_status status = sotto_session_save(session_of(session), state, size, &size);
-  return check_call(env, session, status) ? new_bytes(env, state, size) : nullptr;
 }
 
 NATIVE(void, sessionFork)(JNIEnv* env, jclass, jlong from, jlong to) {

@@ -57,6 +57,31 @@ export class Chat {
       this.instance.exports.sotto_chat_get_info(this.handle, info));
   }
 
+  /** Removes the last turn. */
+  undo() {
+    this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 0, error));
+  }
+
+  /** Removes the last reply, so that another one can be generated. */
+  undoReply() {
+    this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 1, error));
+  }
+
+  /** Returns the messages as bytes, the same on every platform. */
+  save() {
+    let bytes;
+    this.#evaluate((scratch) => {
+      const size = scratch.zeros(4);
+      this.instance.exports.sotto_chat_save(this.handle, 0, 0, size);
+      const capacity = this.instance.u32(size);
+      const data = scratch.allocate(capacity);
+      const status = this.instance.exports.sotto_chat_save(this.handle, data, capacity, size);
+      bytes = this.instance.bytes(data, capacity);
+      return status;
+    });
+    return bytes;
+  }
+
   /** Restores saved messages. The state is validated, so it may come from an untrusted source. */
   restore(state) {
     this.#attempt((scratch, error) => {
@@ -89,30 +114,6 @@ export class Chat {
     return texts.join("");
   }
 
-  /** Removes the last turn. */
-  undo() {
-    this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 0, error));
-  }
-
-  /** Removes the last reply, so that `reply` generates another one. */
-  undoReply() {
-    this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 1, error));
-  }
-
-  /** Returns the messages as bytes, the same on every platform. */
-  save() {
-    this.#check();
-    return this.instance.withScratch((scratch) => {
-      const { exports } = this.instance;
-      const size = scratch.zeros(4);
-      exports.sotto_chat_save(this.handle, 0, 0, size);
-      const capacity = this.instance.u32(size);
-      const state = scratch.allocate(capacity);
-      check(exports.sotto_chat_save(this.handle, state, capacity, size));
-      return this.instance.bytes(state, capacity);
-    });
-  }
-
   /** Frees the conversation's memory; the session stays. */
   close() {
     if (this.handle) this.instance.release(this.memory);
@@ -128,5 +129,10 @@ export class Chat {
   #attempt(call) {
     this.#check();
     return attempt(this.instance, call);
+  }
+
+  #evaluate(call) {
+    this.#check();
+    this.instance.withScratch((scratch) => check(call(scratch)));
   }
 }

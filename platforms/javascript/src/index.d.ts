@@ -146,6 +146,12 @@ export class Session {
   readonly timings: SessionTimings;
   /** Sets all counts and times to zero. */
   resetTimings(): void;
+  /** Returns the logits after the last token, before the sampler. */
+  logits(): Float32Array;
+  /** Returns the hidden state of the last token. */
+  hidden(): Float32Array;
+  /** Returns the stream as bytes, the same on every platform. */
+  save(): Uint8Array;
   /** Restores a saved stream. The state is validated, so it may come from an untrusted source. */
   restore(state: Uint8Array): void;
   /** Returns the statistics of speculative decoding. A reset of the timings sets them to zero. */
@@ -153,8 +159,6 @@ export class Session {
 
   // End of the generated methods.
 
-  /** Returns the logits after the last token. */
-  logits(): Float32Array;
   /** Evaluates tokens and returns their total score and ln p of each. */
   score(prompt: Prompt): Score & { readonly logProbabilities: Float32Array };
   /** Evaluates tokens and returns their pooled hidden states. */
@@ -162,8 +166,6 @@ export class Session {
   /** Searches for several continuations of the stream, best first. */
   search(params?: SearchParams): Sequence[];
 
-  /** Returns the stream as bytes, the same on every platform. */
-  save(): Uint8Array;
   /** Makes `other`, a session of the same model, a copy of this stream. */
   fork(other: Session): void;
   /** Frees the session's memory. */
@@ -241,18 +243,18 @@ export class Chat {
   reset(): void;
   /** Returns the state of the conversation. */
   readonly info: ChatInfo;
+  /** Removes the last turn. */
+  undo(): void;
+  /** Removes the last reply, so that another one can be generated. */
+  undoReply(): void;
+  /** Returns the messages as bytes, the same on every platform. */
+  save(): Uint8Array;
   /** Restores saved messages. The state is validated, so it may come from an untrusted source. */
   restore(state: Uint8Array): void;
 
   // End of the generated methods.
   /** Generates a reply and returns it when it is complete. `onPiece` ends it by returning true. */
   reply(options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): string;
-  /** Removes the last turn. */
-  undo(): void;
-  /** Removes the last reply, so that `reply` generates another one. */
-  undoReply(): void;
-  /** Returns the messages as bytes, the same on every platform. */
-  save(): Uint8Array;
   /** Frees the conversation's memory; the session stays. */
   close(): void;
 }

@@ -262,6 +262,31 @@ export class Session {
     this.instance.exports.sotto_session_reset_timings(this.handle);
   }
 
+  /** Returns the logits after the last token, before the sampler. */
+  logits() {
+    return this.#row(this.instance.exports.sotto_session_logits);
+  }
+
+  /** Returns the hidden state of the last token. */
+  hidden() {
+    return this.#row(this.instance.exports.sotto_session_hidden);
+  }
+
+  /** Returns the stream as bytes, the same on every platform. */
+  save() {
+    let bytes;
+    this.#evaluate((scratch) => {
+      const size = scratch.zeros(4);
+      this.instance.exports.sotto_session_save(this.handle, 0, 0, size);
+      const capacity = this.instance.u32(size);
+      const data = scratch.allocate(capacity);
+      const status = this.instance.exports.sotto_session_save(this.handle, data, capacity, size);
+      bytes = this.instance.bytes(data, capacity);
+      return status;
+    });
+    return bytes;
+  }
+
   /** Restores a saved stream. The state is validated, so it may come from an untrusted source. */
   restore(state) {
     this.#attempt((scratch, error) => {
@@ -284,16 +309,7 @@ export class Session {
     if (this.handle) this.instance.exports.sotto_session_cancel(this.handle);
   }
 
-  // ---- Logits, scores, embeddings, searches
-
-  /** Returns the logits after the last token. */
-  logits() {
-    return this.#call((scratch) => {
-      const result = scratch.zeros(8);
-      this.#checkWhole(this.#checked(scratch, this.instance.exports.sotto_session_logits(this.handle, result, result + 4)));
-      return this.#floats(this.instance.u32(result), this.instance.u32(result + 4));
-    });
-  }
+  // ---- Scores, embeddings, searches
 
   /** Evaluates tokens and returns their total score and ln p of each. */
   score(prompt) {
@@ -350,18 +366,6 @@ export class Session {
   }
 
   // ---- States
-
-  /** Returns the stream as bytes, the same on every platform. */
-  save() {
-    return this.#call((scratch) => {
-      const size = scratch.zeros(4);
-      this.#checked(scratch, this.instance.exports.sotto_session_saved_size(this.handle, size));
-      const capacity = this.instance.u32(size);
-      const state = scratch.allocate(capacity);
-      this.#checked(scratch, this.instance.exports.sotto_session_save(this.handle, state, capacity, size));
-      return this.instance.bytes(state, this.instance.u32(size));
-    });
-  }
 
   /** Makes `other`, a session of the same model, a copy of this stream. */
   fork(other) {
@@ -425,6 +429,15 @@ export class Session {
 
   #checkWhole(status) {
     if (status !== Status.OK) throw new SottoError(status, "the call was stopped");
+  }
+
+  /** Returns a row of floats of the session, which get(handle, address, count) finds. */
+  #row(get) {
+    return this.#call((scratch) => {
+      const result = scratch.zeros(8);
+      this.#checkWhole(this.#checked(scratch, get(this.handle, result, result + 4)));
+      return this.#floats(this.instance.u32(result), this.instance.u32(result + 4));
+    });
   }
 
   #floats(address, count) {

@@ -72,6 +72,27 @@ class Chat:
             check(lib.sotto_chat_get_info(self._handle, found))
         return read(info.ChatInfo, found)
 
+    def undo(self) -> None:
+        """Removes the last turn."""
+        error = abi.Error()
+        with Exclusive(self.session):
+            check(lib.sotto_chat_undo(self._handle, 0, error), error)
+
+    def undo_reply(self) -> None:
+        """Removes the last reply, so that another one can be generated."""
+        error = abi.Error()
+        with Exclusive(self.session):
+            check(lib.sotto_chat_undo(self._handle, 1, error), error)
+
+    def save(self) -> bytes:
+        """Returns the messages as bytes, the same on every platform."""
+        size = ctypes.c_size_t()
+        with Exclusive(self.session):
+            lib.sotto_chat_save(self._handle, None, 0, size)
+            data = ctypes.create_string_buffer(size.value)
+            check(lib.sotto_chat_save(self._handle, data, size.value, size))
+        return data.raw
+
     def restore(self, state: bytes) -> None:
         """Restores saved messages. The state is validated, so it may come from an untrusted source."""
         state_data = as_bytes(state)
@@ -97,24 +118,3 @@ class Chat:
             check(status, error)
         return "".join(texts)
 
-    def undo(self) -> None:
-        """Removes the last turn."""
-        self._call(lib.sotto_chat_undo, 0)
-
-    def undo_reply(self) -> None:
-        """Removes the last reply, so that `reply` generates another one."""
-        self._call(lib.sotto_chat_undo, 1)
-
-    def save(self) -> bytes:
-        """Returns the messages as bytes, the same on every platform."""
-        size = ctypes.c_size_t()
-        with Exclusive(self.session):
-            lib.sotto_chat_save(self._handle, None, 0, size)
-            state = ctypes.create_string_buffer(size.value)
-            check(lib.sotto_chat_save(self._handle, state, size.value, size))
-        return state.raw
-
-    def _call(self, function, *arguments) -> None:
-        error = abi.Error()
-        with Exclusive(self.session):
-            check(function(self._handle, *arguments, error), error)

@@ -281,6 +281,25 @@ class Session(Resource):
         with Exclusive(self) as handle:
             lib.sotto_session_reset_timings(handle)
 
+    def logits(self) -> memoryview:
+        """Returns the logits after the last token, before the sampler. The result is a read-only view of the session's
+        memory, which is valid until its next call. numpy.asarray uses it without a copy."""
+        return self._floats(lib.sotto_session_logits)
+
+    def hidden(self) -> memoryview:
+        """Returns the hidden state of the last token. The result is a read-only view of the session's memory, which is
+        valid until its next call. numpy.asarray uses it without a copy."""
+        return self._floats(lib.sotto_session_hidden)
+
+    def save(self) -> bytes:
+        """Returns the stream as bytes, the same on every platform."""
+        size = ctypes.c_size_t()
+        with Exclusive(self) as handle:
+            lib.sotto_session_save(handle, None, 0, size)
+            data = ctypes.create_string_buffer(size.value)
+            check_session(handle, lib.sotto_session_save(handle, data, size.value, size))
+        return data.raw
+
     def restore(self, state: bytes) -> None:
         """Restores a saved stream. The state is validated, so it may come from an untrusted source."""
         state_data = as_bytes(state)
@@ -299,15 +318,6 @@ class Session(Resource):
     # End of the generated methods.
 
     # ---- Logits, hidden states and scores
-
-    def logits(self) -> memoryview:
-        """Returns the logits after the last token as a read-only view of the session's memory, valid until its next
-        call. numpy.asarray uses it without a copy."""
-        return self._floats(lib.sotto_session_logits)
-
-    def hidden(self) -> memoryview:
-        """Returns the hidden state of the last token, in the form of logits()."""
-        return self._floats(lib.sotto_session_hidden)
 
     def _floats(self, function) -> memoryview:
         values, count = ctypes.POINTER(ctypes.c_float)(), ctypes.c_size_t()
@@ -348,15 +358,6 @@ class Session(Resource):
             return [FoundSequence.of(found[place]) for place in range(count.value)]
 
     # ---- States
-
-    def save(self) -> bytes:
-        """Returns the stream as bytes, the same on every platform."""
-        size = ctypes.c_size_t()
-        with Exclusive(self) as handle:
-            check_session(handle, lib.sotto_session_saved_size(handle, size))
-            state = ctypes.create_string_buffer(size.value)
-            check_session(handle, lib.sotto_session_save(handle, state, size.value, size))
-        return state.raw[:size.value]
 
     def fork_into(self, other: Session) -> None:
         """Makes `other` a copy of this stream. Both must have the same model and parameters."""

@@ -67,6 +67,29 @@ class Chat {
     return info;
   }
 
+  // Removes the last turn.
+  Result<void> undo() {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_chat_undo(handle_, 0, report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Removes the last reply, so that another one can be generated.
+  Result<void> undo_reply() {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_chat_undo(handle_, 1, report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // Returns the messages as bytes, the same on every platform.
+  Result<std::vector<uint8_t>> save() const {
+    size_t size = 0;
+    (void)sotto_chat_save(handle_, nullptr, 0, &size);
+    std::vector<uint8_t> bytes(size);
+    SOTTO_HPP_TRY_PLAIN_(sotto_chat_save(handle_, bytes.data(), bytes.size(), &size));
+    return bytes;
+  }
+
   // Restores saved messages. The state is validated, so it may come from an untrusted source.
   Result<void> restore(Bytes state) {
     detail::Report report;
@@ -96,29 +119,10 @@ class Chat {
     return text;
   }
 
-  // Removes the last turn.
-  Result<void> undo() { return undo(0); }
-  // Removes the last reply, so that reply() generates another one.
-  Result<void> undo_reply() { return undo(1); }
-
-  Result<std::vector<uint8_t>> save() const {
-    size_t size = 0;
-    (void)sotto_chat_save(handle_, nullptr, 0, &size);
-    std::vector<uint8_t> bytes(size);
-    SOTTO_HPP_TRY_PLAIN_(sotto_chat_save(handle_, bytes.data(), bytes.size(), &size));
-    return bytes;
-  }
-
   sotto_chat* c_chat() { return handle_; }
 
  private:
   explicit Chat(Session session) : session_(std::move(session)) {}
-
-  Result<void> undo(uint32_t only_reply) {
-    detail::Report report;
-    SOTTO_HPP_TRY_(sotto_chat_undo(handle_, only_reply, report.out()));
-    SOTTO_HPP_DONE_;
-  }
 
   Session session_;
   Memory memory_;

@@ -168,6 +168,31 @@ class Session {
   // Sets all counts and times to zero.
   void reset_timings() { sotto_session_reset_timings(state_->handle); }
 
+  // Returns the logits after the last token, before the sampler. The view is valid until the next call of the session.
+  Result<View<const float>> logits() {
+    const float* data = nullptr;
+    size_t count = 0;
+    SOTTO_HPP_TRY_WHOLE_(sotto_session_logits(state_->handle, &data, &count));
+    return View<const float>(data, count);
+  }
+
+  // Returns the hidden state of the last token. The view is valid until the next call of the session.
+  Result<View<const float>> hidden() {
+    const float* data = nullptr;
+    size_t count = 0;
+    SOTTO_HPP_TRY_WHOLE_(sotto_session_hidden(state_->handle, &data, &count));
+    return View<const float>(data, count);
+  }
+
+  // Returns the stream as bytes, the same on every platform.
+  Result<std::vector<uint8_t>> save() const {
+    size_t size = 0;
+    (void)sotto_session_save(state_->handle, nullptr, 0, &size);
+    std::vector<uint8_t> bytes(size);
+    SOTTO_HPP_TRY_SESSION_(sotto_session_save(state_->handle, bytes.data(), bytes.size(), &size));
+    return bytes;
+  }
+
   // Restores a saved stream. The state is validated, so it may come from an untrusted source.
   Result<void> restore(Bytes state) {
     detail::Report report;
@@ -379,18 +404,6 @@ class Session {
     return embedding;
   }
 
-  // Returns the logits, which are valid until the next call.
-  Result<View<const float>> logits() { return floats(&sotto_session_logits); }
-  Result<View<const float>> hidden() { return floats(&sotto_session_hidden); }
-
-  Result<std::vector<uint8_t>> save() const {
-    size_t size = 0;
-    SOTTO_HPP_TRY_SESSION_(sotto_session_saved_size(c_session(), &size));
-    std::vector<uint8_t> bytes(size);
-    SOTTO_HPP_TRY_SESSION_(sotto_session_save(c_session(), bytes.data(), bytes.size(), &size));
-    bytes.resize(size);
-    return bytes;
-  }
   // Makes `to` a copy of this stream. `to` keeps its sampler, stops and matcher.
   Result<void> fork_to(Session& to) const {
     detail::Report report;
@@ -454,13 +467,6 @@ class Session {
     SOTTO_HPP_TRY_(sotto_session_set_guide(c_session(), guide, &params, report.out()));
     state_->guide = std::move(state);
     SOTTO_HPP_DONE_;
-  }
-
-  Result<View<const float>> floats(sotto_status (*get)(sotto_session*, const float**, size_t*)) {
-    const float* data = nullptr;
-    size_t count = 0;
-    SOTTO_HPP_TRY_WHOLE_(get(c_session(), &data, &count));
-    return View<const float>(data, count);
   }
 
   std::shared_ptr<detail::SessionState> state_;

@@ -146,6 +146,35 @@ impl Chat {
         read_info!(sotto_chat_info, read).expect("a chat of the library").into()
     }
 
+    /// Removes the last turn.
+    pub fn undo(&mut self) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_chat_undo(self.raw(), 0, report.out()) };
+        report.check(status).map(drop)
+    }
+
+    /// Removes the last reply, so that another one can be generated.
+    pub fn undo_reply(&mut self) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe { sys::sotto_chat_undo(self.raw(), 1, report.out()) };
+        report.check(status).map(drop)
+    }
+
+    /// Returns the messages as bytes, the same on every platform.
+    pub fn save(&self) -> Result<Vec<u8>> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        unsafe {
+            let mut size = 0;
+            sys::sotto_chat_save(self.raw(), std::ptr::null_mut(), 0, &mut size);
+            let mut bytes = vec![0u8; size];
+            let data = bytes.as_mut_ptr().cast();
+            check(sys::sotto_chat_save(self.raw(), data, bytes.len(), &mut size))?;
+            Ok(bytes)
+        }
+    }
+
     /// Restores saved messages. The state is validated, so it may come from an untrusted source.
     pub fn restore(&mut self, state: &[u8]) -> Result<()> {
         let mut report = Report::new();
@@ -182,35 +211,5 @@ impl Chat {
             unsafe { sys::sotto_chat_reply(self.raw(), limit, call, data, report.out()) }
         });
         report.check(status).map(stop_of)
-    }
-
-    /// Removes the last turn.
-    pub fn undo(&mut self) -> Result<()> {
-        self.undo_part(0)
-    }
-
-    /// Removes the last reply, so that [`reply`](Chat::reply) generates another one.
-    pub fn undo_reply(&mut self) -> Result<()> {
-        self.undo_part(1)
-    }
-
-    fn undo_part(&mut self, only_reply: u32) -> Result<()> {
-        let mut report = Report::new();
-        // SAFETY: the conversation is alive, here and below.
-        let status = unsafe { sys::sotto_chat_undo(self.raw(), only_reply, report.out()) };
-        report.check(status).map(drop)
-    }
-
-    /// Returns the messages as bytes, the same on every platform.
-    pub fn save(&self) -> Result<Vec<u8>> {
-        let mut size = 0;
-        // SAFETY: a capacity of 0 only asks for the size; then pointer and size come from the same vector.
-        unsafe {
-            sys::sotto_chat_save(self.raw(), std::ptr::null_mut(), 0, &mut size);
-            let mut bytes = vec![0u8; size];
-            let data = bytes.as_mut_ptr();
-            check(sys::sotto_chat_save(self.raw(), data.cast(), bytes.len(), &mut size))?;
-            Ok(bytes)
-        }
     }
 }

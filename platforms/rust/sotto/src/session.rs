@@ -208,6 +208,39 @@ impl Session {
         unsafe { sys::sotto_session_reset_timings(self.raw()) }
     }
 
+    /// Returns the logits after the last token, before the sampler.
+    pub fn logits(&mut self) -> Result<&[f32]> {
+        let (mut data, mut count) = (std::ptr::null(), 0);
+        // SAFETY: the floats are the session's until its next call, which the borrow prevents.
+        unsafe {
+            self.check_whole(sys::sotto_session_logits(self.raw(), &mut data, &mut count))?;
+            Ok(slice(data, count))
+        }
+    }
+
+    /// Returns the hidden state of the last token.
+    pub fn hidden(&mut self) -> Result<&[f32]> {
+        let (mut data, mut count) = (std::ptr::null(), 0);
+        // SAFETY: the floats are the session's until its next call, which the borrow prevents.
+        unsafe {
+            self.check_whole(sys::sotto_session_hidden(self.raw(), &mut data, &mut count))?;
+            Ok(slice(data, count))
+        }
+    }
+
+    /// Returns the stream as bytes, the same on every platform.
+    pub fn save(&self) -> Result<Vec<u8>> {
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        unsafe {
+            let mut size = 0;
+            sys::sotto_session_save(self.raw(), std::ptr::null_mut(), 0, &mut size);
+            let mut bytes = vec![0u8; size];
+            let data = bytes.as_mut_ptr().cast();
+            self.check(sys::sotto_session_save(self.raw(), data, bytes.len(), &mut size))?;
+            Ok(bytes)
+        }
+    }
+
     /// Restores a saved stream. The state is validated, so it may come from an untrusted source.
     pub fn restore(&mut self, state: &[u8]) -> Result<()> {
         let mut report = Report::new();
@@ -474,40 +507,6 @@ impl Session {
             )
         })?;
         Ok(embedding)
-    }
-
-    /// Returns the logits after the last token.
-    pub fn logits(&mut self) -> Result<&[f32]> {
-        let (mut data, mut count) = (std::ptr::null(), 0);
-        // SAFETY: the floats are the session's until its next call, which the borrow prevents.
-        unsafe {
-            self.check_whole(sys::sotto_session_logits(self.raw(), &mut data, &mut count))?;
-            Ok(slice(data, count))
-        }
-    }
-
-    /// Returns the hidden state of the last token.
-    pub fn hidden(&mut self) -> Result<&[f32]> {
-        let (mut data, mut count) = (std::ptr::null(), 0);
-        // SAFETY: as for logits.
-        unsafe {
-            self.check_whole(sys::sotto_session_hidden(self.raw(), &mut data, &mut count))?;
-            Ok(slice(data, count))
-        }
-    }
-
-    /// Returns the stream as bytes, the same on every platform.
-    pub fn save(&self) -> Result<Vec<u8>> {
-        let mut size = 0;
-        // SAFETY: pointer and size come from the same vector.
-        unsafe {
-            self.check(sys::sotto_session_saved_size(self.raw(), &mut size))?;
-            let mut bytes = vec![0u8; size];
-            let data = bytes.as_mut_ptr();
-            self.check(sys::sotto_session_save(self.raw(), data.cast(), bytes.len(), &mut size))?;
-            bytes.truncate(size);
-            Ok(bytes)
-        }
     }
 
     /// Makes `to` a copy of this stream; its sampler, stops and matcher stay.

@@ -68,6 +68,33 @@ public final class Chat: @unchecked Sendable {
     return ChatInfo(info)
   }
 
+  /// Removes the last turn.
+  public func undo() throws {
+    try session.run { _ in
+      var details = newError()
+      try check(sotto_chat_undo(handle, 0, &details), details)
+    }
+  }
+
+  /// Removes the last reply, so that another one can be generated.
+  public func undoReply() throws {
+    try session.run { _ in
+      var details = newError()
+      try check(sotto_chat_undo(handle, 1, &details), details)
+    }
+  }
+
+  /// Returns the messages as bytes, the same on every platform.
+  public func save() throws -> [UInt8] {
+    try session.run { _ in
+      var size = 0
+      _ = sotto_chat_save(handle, nil, 0, &size)
+      var bytes = [UInt8](repeating: 0, count: size)
+      try check(sotto_chat_save(handle, &bytes, bytes.count, &size))
+      return bytes
+    }
+  }
+
   /// Restores saved messages. The state is validated, so it may come from an untrusted source.
   public func restore(_ state: [UInt8]) throws {
     try session.run { _ in
@@ -90,30 +117,6 @@ public final class Chat: @unchecked Sendable {
       var details = newError()
       return try check(
         sotto_chat_reply(handle, limit, callback, session.callbacks.pointer, &details), details)
-    }
-  }
-
-  /// Removes the last turn.
-  public func undo() throws { try undo(onlyReply: 0) }
-
-  /// Removes the last reply, so that `reply` generates another one.
-  public func undoReply() throws { try undo(onlyReply: 1) }
-
-  private func undo(onlyReply: UInt32) throws {
-    try session.run { _ in
-      var details = newError()
-      try check(sotto_chat_undo(handle, onlyReply, &details), details)
-    }
-  }
-
-  /// Returns the messages as bytes, the same on every platform.
-  public func save() throws -> [UInt8] {
-    try session.run { _ in
-      var size = 0
-      _ = sotto_chat_save(handle, nil, 0, &size)
-      var bytes = [UInt8](repeating: 0, count: size)
-      try check(sotto_chat_save(handle, &bytes, bytes.count, &size))
-      return bytes
     }
   }
 }

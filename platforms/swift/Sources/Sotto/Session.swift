@@ -308,6 +308,23 @@ public final class Session: @unchecked Sendable {
     try run { sotto_session_reset_timings($0) }
   }
 
+  /// Returns the logits after the last token, before the sampler.
+  public func logits() throws -> [Float] { try floats(sotto_session_logits) }
+
+  /// Returns the hidden state of the last token.
+  public func hidden() throws -> [Float] { try floats(sotto_session_hidden) }
+
+  /// Returns the stream as bytes, the same on every platform.
+  public func save() throws -> [UInt8] {
+    try run { session in
+      var size = 0
+      _ = sotto_session_save(session, nil, 0, &size)
+      var bytes = [UInt8](repeating: 0, count: size)
+      try check(sotto_session_save(session, &bytes, bytes.count, &size), of: session)
+      return bytes
+    }
+  }
+
   /// Restores a saved stream. The state is validated, so it may come from an untrusted source.
   public func restore(_ state: [UInt8]) throws {
     try run { session in

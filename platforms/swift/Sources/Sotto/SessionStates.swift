@@ -3,13 +3,7 @@ import CSotto
 extension Session {
   // MARK: Logits, hidden states and scores
 
-  /// Returns the logits after the last token, before the sampler.
-  public func logits() throws -> [Float] { try floats(sotto_session_logits) }
-
-  /// Returns the hidden state of the last token.
-  public func hidden() throws -> [Float] { try floats(sotto_session_hidden) }
-
-  private func floats(
+  func floats(
     _ function: (OpaquePointer?, UnsafeMutablePointer<UnsafePointer<Float>?>?, UnsafeMutablePointer<Int>?) -> Int32
   ) throws -> [Float] {
     try run { session in
@@ -71,17 +65,6 @@ extension Session {
   }
 
   // MARK: States
-
-  /// Returns the stream as bytes, the same on every platform.
-  public func save() throws -> [UInt8] {
-    try run { session in
-      var size = 0
-      try check(sotto_session_saved_size(session, &size), of: session)
-      var bytes = [UInt8](repeating: 0, count: size)
-      try check(sotto_session_save(session, &bytes, bytes.count, &size), of: session)
-      return Array(bytes.prefix(size))
-    }
-  }
 
   /// Makes another session a copy of this stream. Both must have the same model and parameters.
   public func fork(into other: Session) throws {

@@ -57,6 +57,21 @@ public final class Chat extends Owned {
         return info;
     }
 
+    /** Removes the last turn. */
+    public void undo() {
+        act(chat -> Native.chatUndo(chat));
+    }
+
+    /** Removes the last reply, so that another one can be generated. */
+    public void undoReply() {
+        act(chat -> Native.chatUndoReply(chat));
+    }
+
+    /** Returns the messages as bytes, the same on every platform. */
+    public byte[] save() {
+        return session.resource.run(held -> resource.run(chat -> Native.chatSave(chat)));
+    }
+
     /** Restores saved messages. The state is validated, so it may come from an untrusted source. */
     public void restore(byte[] state) {
         act(chat -> Native.chatRestore(chat, state));
@@ -67,20 +82,5 @@ public final class Chat extends Owned {
     /** Generates a reply and calls onPiece, which may be null, with each piece. */
     public Status reply(long maxTokens, Callbacks.Pieces onPiece) {
         return resource.run(chat -> session.reply(chat, maxTokens, onPiece));
-    }
-
-    /** Removes the last turn. */
-    public void undo() {
-        act(chat -> Native.chatUndo(chat, false));
-    }
-
-    /** Removes the last reply, so that reply generates another one. */
-    public void undoReply() {
-        act(chat -> Native.chatUndo(chat, true));
-    }
-
-    /** Returns the messages as bytes, the same on every platform. */
-    public byte[] save() {
-        return session.resource.run(held -> resource.run(Native::chatSave));
     }
 }

@@ -122,13 +122,10 @@ final class Native {
 
     static native void sessionSetLimit(long session, long maxTokens);
     static native int sessionGenerate(long session, int[] tokens, long maxTokens, boolean calls);
-    static native float[] sessionLogits(long session);
-    static native float[] sessionHidden(long session);
     static native float[] sessionScore(long session, int[] tokens, Score score);
     static native float[] sessionEmbed(long session, int[] tokens, int pooling, int size);
     static native Sequence[] sessionSearch(long session, SearchParams params, int[] groups, boolean compares,
             boolean steps);
-    static native byte[] sessionSave(long session);
     static native void sessionFork(long from, long to);
 
     static native long vocabularyNew(long model, byte[] bytes, int[] offsets, byte[] special, int[] ends);
@@ -150,8 +147,6 @@ final class Native {
     static native long chatNew(long session, byte[] format, ChatParams params);
     static native void chatFree(long chat);
     static native int chatReply(long session, long chat, long maxTokens, boolean calls);
-    static native void chatUndo(long chat, boolean onlyReply);
-    static native byte[] chatSave(long chat);
 
     static native long samplerNew(long model, int vocabularySize, int listBytes, Callbacks callbacks);
     static native void samplerFree(long sampler);
@@ -172,6 +167,9 @@ final class Native {
     static native void sessionInfo(long session, SessionInfo info);
     static native void sessionTimings(long session, SessionTimings info);
     static native void sessionResetTimings(long session);
+    static native float[] sessionLogits(long session);
+    static native float[] sessionHidden(long session);
+    static native byte[] sessionSave(long session);
     static native void sessionRestore(long session, byte[] state);
     static native void sessionSpeculationInfo(long session, SpeculationInfo info);
 
@@ -183,6 +181,9 @@ final class Native {
     static native void chatAdd(long chat, int role, byte[] text);
     static native void chatReset(long chat);
     static native void chatInfo(long chat, ChatInfo info);
+    static native void chatUndo(long chat);
+    static native void chatUndoReply(long chat);
+    static native byte[] chatSave(long chat);
     static native void chatRestore(long chat, byte[] state);
 
     // End of the generated methods.

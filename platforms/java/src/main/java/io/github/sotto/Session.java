@@ -355,6 +355,21 @@ public final class Session extends Owned {
         resource.act(session -> Native.sessionResetTimings(session));
     }
 
+    /** Returns the logits after the last token, before the sampler. */
+    public float[] logits() {
+        return resource.run(session -> Native.sessionLogits(session));
+    }
+
+    /** Returns the hidden state of the last token. */
+    public float[] hidden() {
+        return resource.run(session -> Native.sessionHidden(session));
+    }
+
+    /** Returns the stream as bytes, the same on every platform. */
+    public byte[] save() {
+        return resource.run(session -> Native.sessionSave(session));
+    }
+
     /** Restores a saved stream. The state is validated, so it may come from an untrusted source. */
     public void restore(byte[] state) {
         resource.act(session -> Native.sessionRestore(session, state));
@@ -375,16 +390,6 @@ public final class Session extends Owned {
     }
 
     // ---- Logits, hidden states and scores
-
-    /** Returns the logits after the last token, before the sampler. */
-    public float[] logits() {
-        return resource.run(Native::sessionLogits);
-    }
-
-    /** Returns the hidden state of the last token. */
-    public float[] hidden() {
-        return resource.run(Native::sessionHidden);
-    }
 
     /** Evaluates tokens, returns ln p of each and fills in their total score. */
     public float[] score(int[] tokens, Score score) {
@@ -431,11 +436,6 @@ public final class Session extends Owned {
     }
 
     // ---- States
-
-    /** Returns the stream as bytes, the same on every platform. */
-    public byte[] save() {
-        return resource.run(Native::sessionSave);
-    }
 
     /** Makes another session a copy of this stream. Both must have the same model and parameters. */
     public void forkInto(Session other) {
