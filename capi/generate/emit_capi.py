@@ -43,6 +43,7 @@ struct FieldEnds<{struct.name}> {{
 
 def field_ends_header(tables: t.Tables) -> str:
     structs = "\n".join(field_ends(struct) for struct in tables.structs if struct.has_struct_size)
+    visits = "".join(f"  visit({struct.name}_init);\n" for struct in tables.structs if struct.kind == "params")
     return f"""{runtime.HEADER}#pragma once
 
 #include <cstddef>
@@ -56,6 +57,11 @@ template <typename T>
 struct FieldEnds;
 
 {structs}
+// Calls visit(sotto_..._params_init) for each struct of parameters.
+template <typename Visit>
+void for_each_init(Visit visit) {{
+{visits}}}
+
 }}  // namespace sotto::capi
 """
 

@@ -427,4 +427,21 @@ struct FieldEnds<sotto_speculation_info> {
       offsetof(sotto_speculation_info, draft_ns) + sizeof(sotto_speculation_info::draft_ns)};
 };
 
+// Calls visit(sotto_..._params_init) for each struct of parameters.
+template <typename Visit>
+void for_each_init(Visit visit) {
+  visit(sotto_chat_params_init);
+  visit(sotto_vocabulary_params_init);
+  visit(sotto_grammar_params_init);
+  visit(sotto_matcher_params_init);
+  visit(sotto_model_params_init);
+  visit(sotto_watermark_params_init);
+  visit(sotto_sampler_params_init);
+  visit(sotto_search_params_init);
+  visit(sotto_session_params_init);
+  visit(sotto_stop_params_init);
+  visit(sotto_guide_params_init);
+  visit(sotto_speculation_params_init);
+}
+
 }  // namespace sotto::capi

@@ -39,18 +39,7 @@ void check_init(void (*init)(T*, size_t)) {
 }
 
 TEST(StructSize, ParamsInitWritesWholeFields) {
-  check_init(sotto_model_params_init);
-  check_init(sotto_session_params_init);
-  check_init(sotto_sampler_params_init);
-  check_init(sotto_stop_params_init);
-  check_init(sotto_guide_params_init);
-  check_init(sotto_search_params_init);
-  check_init(sotto_speculation_params_init);
-  check_init(sotto_vocabulary_params_init);
-  check_init(sotto_grammar_params_init);
-  check_init(sotto_matcher_params_init);
-  check_init(sotto_watermark_params_init);
-  check_init(sotto_chat_params_init);
+  capi::for_each_init([](auto init) { check_init(init); });
 }
 
 TEST(StructSize, HalfAPointerIsNotRead) {
