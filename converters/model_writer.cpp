@@ -195,10 +195,10 @@ class ModelWriter {
     for (size_t i = 0; i < changes.size(); ++i) bias[i] += changes[i];
   }
 
-  // Quantizes a linear layer and writes it. `feedback` may be null.
+  // Quantizes a linear layer and writes it, its int8 scales and its bias later with those of `small`. `feedback` may be
+  // null.
   void write_linear(const char* group, size_t layer, const std::vector<float>& weights, std::vector<float> bias,
-                    const ErrorFeedback* feedback, LinearRanges& ranges) {
-    const bool is_embedding = &ranges == &ranges_.token_embedding;
+                    const ErrorFeedback* feedback, LinearRanges& ranges, std::vector<SmallTensor>& small) {
     if (ranges.tiles) {
       const QuantizedInt4 quantized =
           quantize_int4(weights, ranges.inputs, ranges.outputs, feedback, options_.thread_count);
@@ -209,12 +209,12 @@ class ModelWriter {
     }
     QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs, feedback);
     ranges.weights = append(quantized.weights);
-    defer(std::move(quantized.scales), ranges.scales, is_embedding ? embedding_ : verified_);
+    defer(std::move(quantized.scales), ranges.scales, small);
     uint64_t size = ranges.weights.size + ranges.scales.size;
     if (ranges.bias) {
       bias.resize(ranges.outputs);
       add_biases(quantized.bias_changes, bias);
-      defer(std::move(bias), *ranges.bias, is_embedding ? embedding_ : verified_);
+      defer(std::move(bias), *ranges.bias, small);
       size += ranges.bias->size;
     }
     report_weights(group, layer, 8, size, quantized);
@@ -228,7 +228,7 @@ class ModelWriter {
     const auto linear = [&](const char* group, FloatLinear& from,
                             std::optional<ErrorFeedback> CalibratedLayer::*feedback, LinearRanges& to) {
       write_linear(group, index, from.weights, std::move(from.bias),
-                   calibrated ? pointer_to((*calibrated).*feedback) : nullptr, to);
+                   calibrated ? pointer_to((*calibrated).*feedback) : nullptr, to, verified_);
     };
     write_norm("attention_norm", index, layer.attention_norm, ranges.attention_norm);
     linear("attention_qkv", layer.attention_qkv, &CalibratedLayer::qkv, ranges.attention_qkv);
@@ -247,13 +247,14 @@ class ModelWriter {
                ranges_.final_norm);
     if (ranges_.head) {
       FloatLinear head = calibrated ? std::move(calibrated->head) : checkpoint_.head();
-      write_linear("head", kNoLayer, head.weights, std::move(head.bias), feedback, *ranges_.head);
+      write_linear("head", kNoLayer, head.weights, std::move(head.bias), feedback, *ranges_.head, verified_);
     }
     if (ranges_.head || !calibrated) {
-      write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {}, nullptr, ranges_.token_embedding);
+      write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {}, nullptr, ranges_.token_embedding,
+                   embedding_);
     } else {
       write_linear("token_embedding", kNoLayer, calibrated->head.weights, std::move(calibrated->head.bias), feedback,
-                   ranges_.token_embedding);
+                   ranges_.token_embedding, embedding_);
     }
   }
 
