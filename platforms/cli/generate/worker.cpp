@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <type_traits>
 
 #include "platforms/cli/generate/prompt.h"
 #include "platforms/cli/generate/search.h"
@@ -127,6 +128,7 @@ Engine::Engine(const GenerateOptions& options) : model_(options.model) {
 }
 
 Session& Worker::session_for(const GenerateOptions& options) {
+  static_assert(std::has_unique_object_representations_v<sotto_session_params>, "equal parameters have equal bytes");
   if (session_ && std::memcmp(&params_, &options.session, sizeof(sotto_session_params)) == 0) {
     session_->reset();
     session_->reset_timings();
