@@ -1,9 +1,4 @@
 // The program sotto-convert.
-#include <exception>
-#include <iostream>
-#include <new>
-#include <optional>
-
 #include "converters/commands/arguments.h"
 #include "converters/commands/commands.h"
 #include "converters/commands/progress.h"
@@ -15,32 +10,32 @@ constexpr char kDescription[] =
     "Converts a GPT-2 checkpoint to a .sotto model file: int8 or 4-bit weights, the tokenizer\n"
     "and optionally int8 weights packed for one kind of CPU.";
 
-int main(int argc, char** argv) {
-  using namespace sotto;
-  cli::prepare_streams();
-  try {
-    Arguments arguments;
-    cli::Command command("sotto-convert", kDescription);
-    add_arguments(command, arguments);
-    cli::add_documentation(command);
-    if (const auto exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;
-    if (!arguments.verified.empty()) return verify_model(arguments) ? 0 : 1;
-    catch_interrupts();
-    if (!arguments.export_format.empty()) {
-      export_model(arguments);
-    } else if (arguments.simulates) {
-      simulate(arguments);
-    } else if (!arguments.evaluation_text.empty()) {
-      measure(arguments);
-    } else {
-      convert(arguments);
-    }
-  } catch (const std::bad_alloc&) {
-    std::cerr << "sotto-convert: not enough memory\n";
-    return 1;
-  } catch (const std::exception& error) {
-    std::cerr << "sotto-convert: " << error.what() << '\n';
-    return 1;
+namespace sotto {
+namespace {
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  cli::Command command("sotto-convert", kDescription);
+  add_arguments(command, arguments);
+  cli::add_documentation(command);
+  if (const auto exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;
+  if (!arguments.verified.empty()) return verify_model(arguments) ? 0 : 1;
+  catch_interrupts();
+  if (!arguments.export_format.empty()) {
+    export_model(arguments);
+  } else if (arguments.simulates) {
+    simulate(arguments);
+  } else if (!arguments.evaluation_text.empty()) {
+    measure(arguments);
+  } else {
+    convert(arguments);
   }
   return 0;
+}
+
+}  // namespace
+}  // namespace sotto
+
+int main(int argc, char** argv) {
+  return sotto::cli::run_main("sotto-convert", [&] { return sotto::run(argc, argv); });
 }

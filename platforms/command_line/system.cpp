@@ -4,8 +4,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <iterator>
+#include <new>
 #include <system_error>
 
 #if defined(_WIN32)
@@ -28,7 +30,7 @@ namespace sotto::cli {
 
 #if defined(_WIN32)
 
-void prepare_streams() {
+static void prepare_streams() {
   // The console of a terminal turns Ctrl-Z into the end and CR LF into a newline, but only in text mode.
   if (!is_terminal(stdin)) _setmode(_fileno(stdin), _O_BINARY);
   _setmode(_fileno(stdout), _O_BINARY);
@@ -81,7 +83,7 @@ std::string replace_program(const std::string& name, char** arguments) {
 
 #else
 
-void prepare_streams() { std::signal(SIGXFSZ, SIG_IGN); }
+static void prepare_streams() { std::signal(SIGXFSZ, SIG_IGN); }
 
 bool is_terminal(FILE* stream) { return isatty(fileno(stream)) != 0; }
 
@@ -120,5 +122,19 @@ std::string replace_program(const std::string& name, char** arguments) {
 }
 
 #endif
+
+int run_main(const char* program, const std::function<int()>& run) {
+  prepare_streams();
+  std::string message;
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    message = "not enough memory";
+  } catch (const std::exception& exception) {
+    message = exception.what();
+  }
+  std::fprintf(stderr, "%s: %s\n", program, message.c_str());
+  return 1;
+}
 
 }  // namespace sotto::cli

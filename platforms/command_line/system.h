@@ -4,13 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 namespace sotto::cli {
 
-// Prepares the standard streams: they carry the program's bytes unchanged, a console of Windows shows UTF-8, and a
-// write beyond the limit of files fails instead of ending the program.
-void prepare_streams();
+// Calls `run` for main(). An exception becomes a line on standard error, and 1 is returned. The standard streams carry
+// the program's bytes unchanged, a console of Windows shows UTF-8, and a write beyond the limit of files fails instead
+// of ending the program.
+int run_main(const char* program, const std::function<int()>& run);
 
 bool is_terminal(FILE* stream);
 

@@ -47,8 +47,7 @@ inline Failure failure_of(const std::string& subject, const Error& error) {
 // options/parameters.cpp, which has the tables.
 Failure option_failure(const std::string& subject, const Error& error);
 
-// Calls `run` for main(). A Failure or another exception becomes a line on standard error, and its exit code is
-// returned.
+// Calls `run` for main() as the other run_main() does. After a Failure, its exit code is returned.
 int run_main(const char* program, int (*run)(int argc, char** argv), int argc, char** argv);
 
 // Calls the library with parameters that were set by options. Errors become Failures that name the option.
