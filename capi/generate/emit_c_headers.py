@@ -15,7 +15,8 @@ WIDTH = 100
 MARK = "/* The enums and structs below are generated from capi/params/{}.toml: edit that file. */\n"
 # Constants of sotto_memory.h that follow from the tables.
 DERIVED = {"SOTTO_MAX_PHRASES_": lambda tables: tables.struct("sotto_search_params").find("phrases").limit,
-           "SOTTO_DRAFT_PADDING_": lambda tables: tables.struct("sotto_session_params").find("draft_tokens").range.high + 1,
+           "SOTTO_DRAFT_PADDING_":
+               lambda tables: tables.struct("sotto_session_params").find("draft_tokens").range.high + 1,
            "SOTTO_DEFAULT_LIST_BYTES_": lambda tables: tables.struct("sotto_session_params").find("list_bytes").default}
 DEFINE = re.compile(r"#define (" + "|".join(DERIVED) + r") \d+")
 VERSION = re.compile(r"(#define SOTTO_VERSION_(MAJOR|MINOR|PATCH)) \d+")
@@ -82,7 +83,8 @@ def emit(tables: Tables) -> dict[str, str]:
                 raise TableError(f"{path.name} has an enum with {first} that no table describes")
             return enum_text(enum)
 
-        text = VERSION.sub(lambda match: f"{match.group(1)} {version[match.group(2)]}", path.read_text(encoding="utf-8"))
+        text = VERSION.sub(lambda match: f"{match.group(1)} {version[match.group(2)]}",
+                           path.read_text(encoding="utf-8"))
         text = DEFINE.sub(lambda match: f"#define {match.group(1)} {DERIVED[match.group(1)](tables)}", text)
         text = STRUCT.sub(replace_struct, text)
         text = ENUM.sub(replace_enum, text)

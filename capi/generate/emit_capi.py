@@ -24,7 +24,8 @@ def default_text(field: t.Field) -> str:
 
 
 def defaults_text(struct: t.Struct) -> str:
-    text = "".join(f"inline constexpr sotto_text k{field.camel}[] = {{{', '.join(map(text_initializer, field.default))}}};\n"
+    text = "".join(f"inline constexpr sotto_text k{field.camel}[] = "
+                   f"{{{', '.join(map(text_initializer, field.default))}}};\n"
                    for field in struct.fields if isinstance(field.default, list))
     lines = "".join(f"    .{field.name} = {default_text(field)},\n" for field in struct.fields)
     return text + f"inline constexpr {struct.name} {defaults_name(struct)} = {{\n{lines}}};\n"
@@ -99,7 +100,8 @@ def converted(field: t.Field, tables: t.Tables) -> str:
     if field.type in runtime.OBJECTS:
         return f"unwrap({value})"
     if field.kind == "array" and runtime.owns_count(field):
-        pointer = value if field.enum is None else f"reinterpret_cast<const {runtime.element_type(field, tables)}*>({value})"
+        element = runtime.element_type(field, tables)
+        pointer = value if field.enum is None else f"reinterpret_cast<const {element}*>({value})"
         return f"{{{pointer}, c.{field.count}}}"
     return value
 
@@ -110,7 +112,8 @@ def read_function(struct: t.Struct, params: set[str], tables: t.Tables) -> str:
         if field.kind in {"struct_size", "reserved", "count"}:
             continue
         if field.kind == "array" and runtime.owns_count(field):
-            checks += f'  if (c.{field.name} == nullptr && c.{field.count} != 0) return out->null_argument("{field.name}");\n'
+            checks += (f'  if (c.{field.name} == nullptr && c.{field.count} != 0) '
+                       f'return out->null_argument("{field.name}");\n')
         if field.kind == "bool":
             checks += f'  if (c.{field.name} > 1) return out->not_bool("{field.name}", c.{field.name});\n'
         if field.type in params:

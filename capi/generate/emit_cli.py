@@ -10,10 +10,10 @@ Fields with a column `cli` become options. Its keys:
   metavar  placeholder of the value; by default X, N, TOKEN or NAME by type
   shown    text that the help shows as the default instead of the value
 A parameter whose option is declared in code has only the key `set_by`: the option that error messages name. A list of
-tokens of the sampler has the keys `json`, `option`, `group` and `help`, or only `json` if its option is declared in code.
-Values of an enum with `cli = true` have the names in their column `cli`, by default the name in lower case. Each value of
-an enum with `options = true` has an option of its own, the table `option` with the keys `names`, `help`, `json`, which
-describes the value in JSON, and `metavar` unless the option is a flag.
+tokens of the sampler has the keys `json`, `option`, `group` and `help`, or only `json` if its option is declared in
+code. Values of an enum with `cli = true` have the names in their column `cli`, by default the name in lower case. Each
+value of an enum with `options = true` has an option of its own, the table `option` with the keys `names`, `help`,
+`json`, which describes the value in JSON, and `metavar` unless the option is a flag.
 """
 from emit_runtime import maxima
 from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string, number_text, one_line
@@ -21,7 +21,8 @@ from tables import Enum, EnumValue, Field, Struct, TableError, Tables, c_string,
 KEYS = {"option", "group", "help", "needs", "json", "metavar", "shown"}
 METAVARS = {"kNumber": "X", "kCount": "N", "kWindow": "N", "kKey": "N", "kOn": "", "kOff": "", "kToken": "TOKEN",
             "kName": "NAME"}
-WITH_LIMITS = ["sotto_matcher_params", "sotto_session_params", "sotto_search_params"]  # whose limits options of other types need
+# The structs whose limits options of other types need.
+WITH_LIMITS = ["sotto_matcher_params", "sotto_session_params", "sotto_search_params"]
 
 
 def kind_of(field: Field) -> str:
@@ -106,9 +107,11 @@ def limits_text(struct: Struct) -> str:
 
 
 def recommended_text(tables: Tables) -> str:
-    visits = "".join(f'  visit("{field.recommends}", &sotto_sampler_params::{field.recommends}, &sotto_model_info::{field.name});\n'
+    visits = "".join(f'  visit("{field.recommends}", &sotto_sampler_params::{field.recommends}, '
+                     f'&sotto_model_info::{field.name});\n'
                      for field in tables.recommended)
-    return f"""// Calls visit(name, member of sotto_sampler_params, member of sotto_model_info) for each parameter that a model file
+    return f"""\
+// Calls visit(name, member of sotto_sampler_params, member of sotto_model_info) for each parameter that a model file
 // can recommend.
 template <typename Visit>
 void visit_recommended(const Visit& visit) {{
@@ -123,8 +126,10 @@ def default_stages_text(tables: Tables) -> str:
     for stage in tables.enum("sotto_stage").values:
         field = sampler.find(stage.columns["on"][0].split()[0])
         if field.off is not None and field.default_value != field.off:
-            visits += f"  visit({c_string(field.name)}, &{sampler.name}::{field.name}, {number_text(field.off)}, {stage.c_name});\n"
-    return f"""// Calls visit(name, member of sotto_sampler_params, its value that is off, stage) for each stage that is on by default.
+            visits += (f"  visit({c_string(field.name)}, &{sampler.name}::{field.name}, {number_text(field.off)}, "
+                       f"{stage.c_name});\n")
+    return f"""\
+// Calls visit(name, member of sotto_sampler_params, its value that is off, stage) for each stage that is on by default.
 template <typename Visit>
 void visit_default_stages(const Visit& visit) {{
 {visits}}}
@@ -141,7 +146,8 @@ def turn_off_text(stage: EnumValue, sampler: Struct) -> str:
             field.kind, (number_text(field.off or 0), "{} != " + number_text(field.off or 0)))
         if field.kind == "callback":
             empty, was_on = "nullptr", "{} != nullptr"
-        conditions = [f"params.{text}" + ("f" if "<" in text else f" != {number_text(sampler.find(text).off)}") for text in conditions]
+        conditions = [f"params.{text}" + ("f" if "<" in text else f" != {number_text(sampler.find(text).off)}")
+                      for text in conditions]
         terms.append(" && ".join([*conditions, was_on.replace("{}", f"std::exchange(params.{name}, {empty})", 1)]))
     if len(terms) == 1:
         return terms[0]
@@ -180,8 +186,10 @@ inline constexpr const char* kLikelyTruncations[] = {{
 
 
 def stages_text(tables: Tables) -> str:
-    sampler, stages, orders = tables.struct("sotto_sampler_params"), tables.enum("sotto_stage"), tables.enum("sotto_order")
-    cases = "".join(f"    case {stage.c_name}:\n      return {turn_off_text(stage, sampler)};\n" for stage in stages.values)
+    sampler = tables.struct("sotto_sampler_params")
+    stages, orders = tables.enum("sotto_stage"), tables.enum("sotto_order")
+    cases = "".join(f"    case {stage.c_name}:\n      return {turn_off_text(stage, sampler)};\n"
+                    for stage in stages.values)
     rows = "".join("    {" + ",\n     ".join(stages.find(name).c_name for name in order.columns["stages"]) + "},\n"
                    for order in orders.values)
     return f"""// Generated by capi/generate from capi/params. Included by platforms/cli/options/chain.cpp.

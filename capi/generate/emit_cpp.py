@@ -58,7 +58,9 @@ def method_lines(method):
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["report.out()"] if method.has_error else []
     call = f"{method.function}({', '.join(passed)})"
-    returned = method.info.camel if method.info else types.get(method.result, method.result) or ARRAYS.get(method.array, "void")
+    returned = types.get(method.result, method.result) or ARRAYS.get(method.array, "void")
+    if method.info:
+        returned = method.info.camel
     kind = returned if method.is_property or not method.has_status else f"Result<{returned}>"
     note = " The view is valid until the next call of the session." if method.array == "floats" else ""
     lines = [*wrap(method.doc + note, "// ", 118),
@@ -77,11 +79,13 @@ def method_lines(method):
     given = ", ".join(passed)
     if method.array == "floats":
         return [*lines, "  const float* data = nullptr;", "  size_t count = 0;",
-                f"  SOTTO_HPP_TRY_WHOLE_({method.function}({given}, &data, &count));", f"  return {returned}(data, count);", "}"]
+                f"  SOTTO_HPP_TRY_WHOLE_({method.function}({given}, &data, &count));",
+                f"  return {returned}(data, count);", "}"]
     how = "SOTTO_HPP_TRY_" + ("" if method.has_error else "SESSION_" if method.is_described else "PLAIN_")
     if method.array == "bytes":
         return [*lines, "  size_t size = 0;", f"  (void){method.function}({given}, nullptr, 0, &size);",
-                f"  {returned} bytes(size);", f"  {how}({method.function}({given}, bytes.data(), bytes.size(), &size));",
+                f"  {returned} bytes(size);",
+                f"  {how}({method.function}({given}, bytes.data(), bytes.size(), &size));",
                 "  return bytes;", "}"]
     lines.append(f"  {call};" if method.is_property else f"  {how}({call});")
     lines.append("  return info;" if method.info else "  return result;" if method.result else "  SOTTO_HPP_DONE_;")

@@ -50,7 +50,8 @@ def emit(tables: t.Tables) -> dict[str, str]:
         for field in struct.public_fields:
             if field.section:
                 text += f"| **{cell(t.one_line(field.section))}** | | | |\n"
-            text += f"| `{field.name}` | {cell(default_text(field))} | {cell(range_text(field))} | {cell(field.doc)} |\n"
+            cells = [f"`{field.name}`", cell(default_text(field)), cell(range_text(field)), cell(field.doc)]
+            text += f"| {' | '.join(cells)} |\n"
     text += "\n## Presets of sotto_sampler_params\n\n| Preset | For | Values |\n|---|---|---|\n"
     for preset in tables.enum("sotto_preset").values:
         values = ", ".join(f"{field.name} {value.name if isinstance(value, t.EnumValue) else t.number_text(value)}"

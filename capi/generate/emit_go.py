@@ -137,8 +137,8 @@ def params_text(tables):
 
 
 def preset_lines():
-    return ["// PresetSamplerParams returns the parameters for a purpose. For an unknown preset, they are the defaults.",
-            "func PresetSamplerParams(preset Preset) *SamplerParams {", "\tc := defaultSamplerParamsC()",
+    doc = "PresetSamplerParams returns the parameters for a purpose. For an unknown preset, they are the defaults."
+    return [*comment(doc), "func PresetSamplerParams(preset Preset) *SamplerParams {", "\tc := defaultSamplerParamsC()",
             "\tC.sotto_sampler_params_init_preset(&c, C.sizeof_sotto_sampler_params, C.sotto_preset(preset))",
             "\treturn newSamplerParams(&c)", "}", ""]
 
@@ -158,7 +158,8 @@ def enums_text(tables):
     for enum in public_enums(tables):
         name = type_name(enum.name)
         prefix = PREFIXES.get(enum.name) or name_of(enum.prefix[len("SOTTO_"):].rstrip("_"))
-        lines += [*comment(f"{name}: {begin_lower(enum.doc)}"), f"type {name} {'uint32' if enum.flags else 'int32'}", "",
+        lines += [*comment(f"{name}: {begin_lower(enum.doc)}"), f"type {name} {'uint32' if enum.flags else 'int32'}",
+                  "",
                   "const ("]
         lines += aligned([(value.doc, (prefix + name_of(value.name), f"{name} = {value.value}"))
                           for value in enum.values])
@@ -196,7 +197,8 @@ def method_lines(method):
              f"{f'({returned}, error)' if returned else 'error'} {{"]
     if method.array == "floats":
         given = ", ".join([*passed, "values", "count"])
-        return [*lines, "\treturn s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {",
+        return [*lines,
+                "\treturn s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {",
                 f"\t\treturn C.{method.function}({given})", "\t})", "}"]
     if method.array:
         lines.append("\tvar data []byte")

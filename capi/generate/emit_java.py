@@ -81,12 +81,14 @@ def flags_text(enum):
 def class_text(struct, is_params):
     lines = [*doc(struct.doc), f"public final class {struct.camel} {{"]
     for field in visible(struct):
-        lines += [*doc(documentation(field, *WORDS_OF_C), "    "), f"    public {java_type(field)} {field.lower_camel};"]
+        lines += [*doc(documentation(field, *WORDS_OF_C), "    "),
+                  f"    public {java_type(field)} {field.lower_camel};"]
     if is_params:
         lines += ["", "    /** Sets all fields to the defaults of the library. */", f"    public {struct.camel}() {{",
                   f"        Native.defaults{struct.camel}(this);", "    }"]
         if struct.name == "sotto_sampler_params":
-            lines += ["", "    /** Sets the parameters for a purpose, and all others to the defaults of the library. */",
+            lines += ["",
+                      "    /** Sets the parameters for a purpose, and all others to the defaults of the library. */",
                       "    public SamplerParams(Preset preset) {",
                       "        Native.presetSamplerParams(this, preset.value());", "    }"]
         lines += ["}"]
@@ -171,6 +173,7 @@ def header_text(tables):
             + f"\n}}  // namespace sotto_jni\n\n#endif  // {guard}\n")
 
 
+ARRAYS = {"bytes": "byte[]", "floats": "float[]"}
 JNI_TYPES = {"int": "jint", "long": "jlong", "float": "jfloat", "double": "jdouble", "byte[]": "jbyteArray",
              "float[]": "jfloatArray"}
 
@@ -181,7 +184,7 @@ def java_number(c_type):
 
 def returned_type(method):
     """Returns the type of what the native method returns."""
-    return java_number(method.result) if method.result else {"bytes": "byte[]", "floats": "float[]"}.get(method.array, "void")
+    return java_number(method.result) if method.result else ARRAYS.get(method.array, "void")
 
 
 def native_type(argument):
@@ -202,7 +205,8 @@ def method_lines(method):
     passed = [method.object, *map(passed_as, method.arguments), *(["info"] if method.info else [])]
     call = f"{method.object} -> Native.{method.native}({', '.join(passed)})"
     returned = method.info.camel if method.info else returned_type(method)
-    lines = [*(line[4:] for line in doc(method.doc, "    ")), f"public {returned} {method.lower_camel('java')}({parameters}) {{"]
+    lines = [*(line[4:] for line in doc(method.doc, "    ")),
+             f"public {returned} {method.lower_camel('java')}({parameters}) {{"]
     act, run = ("act({})", "session.resource.run(held -> resource.run({}))") if method.object == "chat" else \
         ("resource.act({})", "resource.run({})")
     if method.info:

@@ -20,7 +20,8 @@ ELEMENTS = {"sotto_text": ("text", "Text"), "sotto_token_list": ("tokens", "read
 # Functions that the module imports, and their types in JavaScript. Other callbacks have no parameter here.
 CALLBACKS = {"sotto_log_fn": ("log", "(level: LogLevel, text: string) => void"),
              "sotto_logits_fn": ("logits", "(logits: Float32Array) => void"),
-             "sotto_logits_processor_fn": ("processor", "(tokens: Int32Array, sequence: number, logits: Float32Array) => void")}
+             "sotto_logits_processor_fn": ("processor",
+                                           "(tokens: Int32Array, sequence: number, logits: Float32Array) => void")}
 # Structs whose fields the binding copies by hand.
 RESULTS = ("sotto_error", "sotto_piece", "sotto_sequence", "sotto_vocabulary_params")
 WORDS_OF_C = ("null", "true", "false")
@@ -56,7 +57,8 @@ def place(tables, struct, field, offsets):
 
 
 def structs_text(tables):
-    lines = [f"// {MARK}", "// Structs of the C API in the memory of WebAssembly: size, and offset and form of each field.",
+    lines = [f"// {MARK}",
+             "// Structs of the C API in the memory of WebAssembly: size, and offset and form of each field.",
              "export const structs = {"]
     for struct in tables.structs:
         listed = struct in params_structs(tables) + info_structs(tables)
@@ -70,7 +72,8 @@ def structs_text(tables):
         if struct.kind == "params":
             lines.append(f'    init: "{struct.name}_init",')
         lines.append("    fields: {")
-        lines += [f"      {field.lower_camel}: {json.dumps(place(tables, struct, field, offsets))}," for field in fields]
+        lines += [f"      {field.lower_camel}: {json.dumps(place(tables, struct, field, offsets))},"
+                  for field in fields]
         if not listed:
             lines += [f'      {t.snake_to_lower_camel(name)}: [{offset}],' for name, offset in offsets.items()]
         lines += ["    },", "  },"]
@@ -114,7 +117,8 @@ def typescript(field, enums):
         return "Text"
     if field.kind == "array":
         is_enum = field.type in enums
-        return f"readonly ({t.snake_to_camel(field.type.removeprefix('sotto_')) if is_enum else element_of(field)[1]})[]"
+        element = t.snake_to_camel(field.type.removeprefix("sotto_")) if is_enum else element_of(field)[1]
+        return f"readonly ({element})[]"
     if field.kind == "callback":
         return CALLBACKS[field.type][1]
     return t.snake_to_camel(field.type.removeprefix("sotto_"))
@@ -178,12 +182,14 @@ def method_lines(method):
             return f"this.instance.exports.{method.function}({', '.join([*passed, *last])})"
         lines += ["  let bytes;", "  this.#evaluate((scratch) => {", "    const size = scratch.zeros(4);",
                   f"    {written('0', '0', 'size')};", "    const capacity = this.instance.u32(size);",
-                  "    const data = scratch.allocate(capacity);", f"    const status = {written('data', 'capacity', 'size')};",
+                  "    const data = scratch.allocate(capacity);",
+                  f"    const status = {written('data', 'capacity', 'size')};",
                   "    bytes = this.instance.bytes(data, capacity);", "    return status;", "  });", "  return bytes;"]
     elif not method.has_status:
         lines += ["  this.#check();", f"  {call};"]
     else:
-        steps = [f'const {a.lower_camel}Bytes = scratch.text({a.lower_camel}, "{a.lower_camel}");' for a in method.buffers]
+        steps = [f'const {a.lower_camel}Bytes = scratch.text({a.lower_camel}, "{a.lower_camel}");'
+                 for a in method.buffers]
         steps += ["const result = scratch.zeros(8);"] if method.result else []
         given = "(scratch, error)" if method.has_error else "(scratch)" if steps or method.params else "()"
         run = f"this.#{'attempt' if method.has_error else 'evaluate'}({given} =>"

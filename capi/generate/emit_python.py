@@ -2,8 +2,8 @@
 methods."""
 import re
 
-from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
-                      visible, wrap)
+from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs,
+                      public_enums, visible, wrap)
 from methods import with_methods
 from tables import EnumValue, Tables, preset_values, snake_to_camel
 
@@ -323,7 +323,8 @@ def method_lines(method):
     passed += ["found"] if method.info else ["result"] if method.result else []
     passed += ["error"] if method.has_error else []
     call = f"lib.{method.function}({', '.join(passed)})"
-    note = ("" if method.array != "floats" else " The result is a read-only view of the session's memory, which is valid until "
+    note = ("" if method.array != "floats"
+            else " The result is a read-only view of the session's memory, which is valid until "
             "its next call. numpy.asarray uses it without a copy.")
     lines = ["@property"] if method.is_property else []
     lines += [f"def {method.name('python')}({', '.join(parameters)}) -> {returned}:",

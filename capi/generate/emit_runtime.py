@@ -21,7 +21,8 @@ NAME_BYTES = 28  # of RangeRow::name
 def inner_structs_first(tables: t.Tables) -> list[t.Struct]:
     """Returns the parameter structs, each before the structs that contain it."""
     structs = params_structs(tables)
-    return sorted(structs, key=lambda struct: any(field.type in {other.name for other in structs} for field in struct.fields))
+    return sorted(structs,
+                  key=lambda struct: any(field.type in {other.name for other in structs} for field in struct.fields))
 
 
 def value_name(value: t.EnumValue) -> str:
@@ -56,7 +57,8 @@ def is_shared(enum: t.Enum) -> bool:
 
 
 def message_prefix(struct: t.Struct, tables: t.Tables) -> str:
-    """Returns the prefix of parameters in messages: "watermark." for those of a struct that the field watermark refers to."""
+    """Returns the prefix of parameters in messages: "watermark." for those of a struct that the field watermark refers
+    to."""
     owners = (field for other in params_structs(tables) for field in other.fields if field.type == struct.name)
     owner = next(owners, None)
     return "" if owner is None else owner.name + "."
@@ -107,13 +109,16 @@ def member(field: t.Field, tables: t.Tables) -> str | None:
         case "enum":
             name = field.enum.runtime
             is_declared = is_in_params_header(field.enum)
-            value = f"{name}::{value_name(field.default)}" if is_declared else f"static_cast<{name}>({field.default.value})"
+            value = f"static_cast<{name}>({field.default.value})"
+            if is_declared:
+                value = f"{name}::{value_name(field.default)}"
             return f"{name} {field.name} = {value}"
         case "flags":
             value = flags_prefix(field.enum) + field.default.camel if field.default else 0
             return f"uint32_t {field.name} = {value}"
         case "struct":  # text
-            return f"{tables.runtime_name(field.type)} {field.name} = {{{t.c_string(field.default)}, {len(field.default)}}}"
+            value = f"{{{t.c_string(field.default)}, {len(field.default)}}}"
+            return f"{tables.runtime_name(field.type)} {field.name} = {value}"
         case "array" if owns_count(field):
             return f"std::span<const {element_type(field, tables)}> {field.name}"
         case "pointer" if field.type in {struct.name for struct in params_structs(tables)}:
@@ -121,7 +126,8 @@ def member(field: t.Field, tables: t.Tables) -> str | None:
         case "callback":
             return f"{callback_name(field.type)} {field.name} = nullptr"
     c_type = re.sub(r"\bsotto_\w+",
-                    lambda match: object_name(match[0]) if match[0] in OBJECTS else tables.runtime_name(match[0]), field.c_type)
+                    lambda match: object_name(match[0]) if match[0] in OBJECTS else tables.runtime_name(match[0]),
+                    field.c_type)
     return f"{c_type} {field.name} = nullptr"
 
 
@@ -176,7 +182,8 @@ def params_header(tables: t.Tables) -> str:
              + "".join(f"inline constexpr {cpp} {name} = {c};\n" for cpp, name, c in constants),
              "inline constexpr int32_t kNoTokenId = -1;\ninline constexpr uint32_t kWholeWindow = UINT32_MAX;\n"]
     parts += [enum_text(enum.runtime, enum.values) for enum in tables.enums if is_in_params_header(enum)]
-    parts.append(f"inline constexpr size_t kGrammarLanguageCount = {len(tables.enum('sotto_grammar_language').values)};\n")
+    language_count = len(tables.enum("sotto_grammar_language").values)
+    parts.append(f"inline constexpr size_t kGrammarLanguageCount = {language_count};\n")
     used = {field.type for struct in structs for field in struct.fields}
     parts += [flags_text(enum, flags_prefix(enum)) for enum in tables.enums if enum.flags and enum.name in used]
     parts += [result_text(struct, struct.columns["runtime"]) for struct in shared if has_status(struct)]
@@ -185,7 +192,8 @@ def params_header(tables: t.Tables) -> str:
         members = filter(None, (member(field, tables) for field in struct.fields))
         parts.append(comment(struct.doc) + f"struct {struct.camel} {{\n{maxima(struct)}"
                      + "".join(f"  {text};\n" for text in members) + "};\n")
-    parts.append("// Rejects the first parameter that is outside its range, where that does not depend on other values.\n"
+    parts.append("// Rejects the first parameter that is outside its range, where that does not depend on other values."
+                 "\n"
                  + "".join(f"Status check_ranges(const {struct.camel}& params, Error* error);\n"
                            for struct in structs if rows(struct, tables)))
     parts.append("// Returns whether the stage changes anything with these parameters.\n"
@@ -224,11 +232,13 @@ def range_row(field: t.Field, prefix: str) -> str | None:
         return row(field, prefix + field.name, types[field.type], ["kOnlyEnds"], *field.choices)
     if field.kind not in {"number", "token"} or field.range is None or not field.range.is_constant:
         return None
-    ends = [flag for flag, is_set in (("kAboveLow", field.range.low_open), ("kBelowHigh", field.range.high_open)) if is_set]
+    ends = [flag for flag, is_set in (("kAboveLow", field.range.low_open), ("kBelowHigh", field.range.high_open))
+            if is_set]
     special = [entry.value for entry in field.special if entry.value not in field.range]
     if special:
         ends.append("kHasSpecial")
-    return row(field, prefix + field.name, types[field.type], ends, field.range.low, field.range.high, special[0] if special else 0)
+    return row(field, prefix + field.name, types[field.type], ends, field.range.low, field.range.high,
+               special[0] if special else 0)
 
 
 def row(field, name, type_name, ends, low, high, special=0) -> str:
@@ -274,8 +284,10 @@ def condition(text: str, tables: t.Tables) -> str:
         elif field.kind == "bool":
             terms.append(f"params.{term}")
         elif field.kind == "pointer":  # of a struct with an enum that is off
-            switch_field = next(other for other in tables.struct(field.type).fields if other.enum and other.off is not None)
-            terms.append(f"params.{term}.{switch_field.name} != {switch_field.enum.runtime}::{value_name(switch_field.default)}")
+            switch_field = next(other for other in tables.struct(field.type).fields
+                                if other.enum and other.off is not None)
+            off = f"{switch_field.enum.runtime}::{value_name(switch_field.default)}"
+            terms.append(f"params.{term}.{switch_field.name} != {off}")
         else:
             terms.append(f"params.{term} != {field.off}")
     return " && ".join(terms)
@@ -382,7 +394,8 @@ def recommended_header(tables: t.Tables) -> str:
 
 def model_schema(tables: t.Tables) -> str:
     """Returns the schema of model files with the table of recommended parameters, whose fields keep their order."""
-    rows = "".join(f"  {field.recommends}: {'float' if field.is_float else 'uint'} = null;\n" for field in tables.recommended)
+    rows = "".join(f"  {field.recommends}: {'float' if field.is_float else 'uint'} = null;\n"
+                   for field in tables.recommended)
     text = (tables.root / MODEL_SCHEMA).read_text(encoding="utf-8")
     text, count = re.subn(r"(?<=\ntable SamplingDefaults \{\n)[^}]*", lambda _: rows, text)
     if count != 1:

@@ -2,8 +2,8 @@
 methods, and the list of fields whose layout a test compares with C."""
 import re
 
-from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
-                      visible, wrap)
+from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs,
+                      public_enums, visible, wrap)
 from methods import with_methods
 from tables import Tables, snake_to_camel
 
@@ -74,7 +74,8 @@ def result(c_result):
 
 
 def function_type(c_result, parameters):
-    return f'Option<unsafe extern "C" fn({", ".join(f"{name}: {c_type(t)}" for t, name in parameters)}){result(c_result)}>'
+    listed = ", ".join(f"{name}: {c_type(t)}" for t, name in parameters)
+    return f'Option<unsafe extern "C" fn({listed}){result(c_result)}>'
 
 
 def signature(opening, parameters, closing, indent):
@@ -164,7 +165,8 @@ def enums_lines(tables):
         if enum.flags or enum.name in ("sotto_status", "sotto_log_level"):
             continue
         name = rust_name(enum.name)
-        lines += [*doc(enum.doc), "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]", "#[repr(i32)]",
+        lines += [*doc(enum.doc), "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
+                  "#[repr(i32)]",
                   "#[allow(missing_docs)]", f"pub enum {name} {{"]
         for value in enum.values:
             lines += [*doc(value.doc, "    "), f"    {value.camel} = sys::{value.c_name},"]
@@ -187,14 +189,16 @@ def status_lines(tables):
         "    /// A failure that a later version of the library has added.", "    Other(i32),", "}", "", "impl Status {",
         "    pub(crate) fn of(status: i32) -> Status {", "        match status {",
         *(f"            sys::{value.c_name} => Status::{value.camel}," for value in values),
-        "            other => Stop::from_status(other).map_or(Status::Other(other), Status::Stop),", "        }", "    }",
+        "            other => Stop::from_status(other).map_or(Status::Other(other), Status::Stop),", "        }",
+        "    }",
         "}", ""]
 
 
 def stop_lines(tables):
     values = [value for value in tables.enum("sotto_status").values if value.value > 0]
     variants = [(snake_to_camel(value.c_name[len("SOTTO_STOP_"):]), value) for value in values]
-    lines = ["/// The reason why a stream ended.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
+    lines = ["/// The reason why a stream ended.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]",
+             "#[non_exhaustive]",
              "#[allow(missing_docs)]", "pub enum Stop {"]
     for name, value in variants:
         lines += [*doc(value.doc, "    "), f"    {name},"]
@@ -272,7 +276,8 @@ def params_lines(tables):
             lines += ["// SAFETY: `raw` has no pointers but to constants of the library.",
                       f"unsafe impl Send for {name} {{}}"]
             lines += ["", ] if struct.name in SEND_ONLY else [f"unsafe impl Sync for {name} {{}}", ""]
-        lines += [f"impl Default for {name}{life.replace(chr(39) + 'f', chr(39) + '_')} {{", "    fn default() -> Self {"]
+        lines += [f"impl Default for {name}{life.replace(chr(39) + 'f', chr(39) + '_')} {{",
+                  "    fn default() -> Self {"]
         raw = f"raw: with_defaults!({struct.name}, {struct.name}_init)"
         one = f"        {name} {{ {', '.join([raw, *(f'{field.name}: None' for field in others)])} }}"
         lines += [one] if len(one) <= 100 else [f"        {name} {{", f"            {raw},",
@@ -280,7 +285,8 @@ def params_lines(tables):
         lines += ["    }", "}", "", f"impl{life} {name}{life} {{"]
         if struct.name == "sotto_sampler_params":
             lines += ["    /// Returns the parameters for a purpose.", "    pub fn preset(preset: Preset) -> Self {",
-                      "        let mut params = Self::default();", "        let size = std::mem::size_of_val(&params.raw);",
+                      "        let mut params = Self::default();",
+                      "        let size = std::mem::size_of_val(&params.raw);",
                       "        // SAFETY: `raw` is a valid struct of this size.",
                       "        unsafe {",
                       "            sys::sotto_sampler_params_init_preset(&mut params.raw, size, preset as i32);",
@@ -322,13 +328,16 @@ def info_lines(tables):
             continue
         fields, name = visible(struct), rust_name(struct.name)
         eq = "" if any(field.type in ("float", "double") for field in fields) else ", Eq"
-        lines += [*doc(struct.doc), f"#[derive(Clone, Debug, PartialEq{eq})]", "#[non_exhaustive]", "#[allow(missing_docs)]",
+        lines += [*doc(struct.doc), f"#[derive(Clone, Debug, PartialEq{eq})]", "#[non_exhaustive]",
+                  "#[allow(missing_docs)]",
                   f"pub struct {name} {{"]
         for field in fields:
-            lines += [*doc(documentation(field, *WORDS_OF_C), "    "), f"    pub {field.name}: {rust_type(field, True)},"]
+            lines += [*doc(documentation(field, *WORDS_OF_C), "    "),
+                      f"    pub {field.name}: {rust_type(field, True)},"]
         lines += ["}", "", f"impl From<sys::{struct.name}> for {name} {{",
                   f"    fn from(info: sys::{struct.name}) -> Self {{", f"        {name} {{",
-                  *(f"            {field.name}: {info_value(field)}," for field in fields), "        }", "    }", "}", ""]
+                  *(f"            {field.name}: {info_value(field)}," for field in fields), "        }", "    }", "}",
+                  ""]
     return lines
 
 
@@ -388,12 +397,14 @@ def method_lines(method):
     lines += [f"    let {a.name} = {a.name}.as_ref();" for a in method.texts]
     if method.params and method.params.has_lists:
         lines += ["    let mut lists = Lists::default();", f"    let raw = {method.params.name}.fill(&mut lists);"]
-    lines += [f"    let mut result = {'0.0' if method.result in ('float', 'double') else '0'};"] if method.result else []
+    if method.result:
+        lines.append(f"    let mut result = {'0.0' if method.result in ('float', 'double') else '0'};")
     lines += ["    let mut report = Report::new();"] if method.has_error else []
     if method.array == "floats":
         call = f"sys::{method.function}({', '.join([*passed, '&mut data', '&mut count'])})"
         return [*lines, "    let (mut data, mut count) = (std::ptr::null(), 0);",
-                "    // SAFETY: the floats are the session's until its next call, which the borrow prevents.", "    unsafe {",
+                "    // SAFETY: the floats are the session's until its next call, which the borrow prevents.",
+                "    unsafe {",
                 f"        self.check_whole({call})?;", "        Ok(slice(data, count))", "    }", "}"]
     lines.append("    // SAFETY: the object is alive, and the arguments are valid during the call.")
     if method.info:

@@ -116,7 +116,8 @@ def params_lines(struct):
     if struct.name == "sotto_sampler_params":
         lines += ["  }", "", "  /// Sets the parameters for a purpose, and all others to the defaults of the library.",
                   "  public init(preset: Preset) {", *begin,
-                  f"    sotto_sampler_params_init_preset(&c, MemoryLayout<{struct.name}>.stride, preset.rawValue)", *copies]
+                  f"    sotto_sampler_params_init_preset(&c, MemoryLayout<{struct.name}>.stride, preset.rawValue)",
+                  *copies]
     lines += ["  }", "", f"  func filled({arena}) -> {struct.name} {{", *begin]
     lines += [f"    {statement}" for field in fields for statement in to_c(field)]
     return [*lines, "    return c", "  }", "}", ""]
@@ -178,7 +179,8 @@ def method_lines(method):
         lines.append("  let arena = Arena()")
     lines += [f"  let {a.lower_camel}Bytes = arena.text({a.lower_camel})" for a in method.texts]
     if method.info:
-        lines += [f"  var info = {method.info.name}()", f"  info.struct_size = UInt32(MemoryLayout<{method.info.name}>.stride)"]
+        lines += [f"  var info = {method.info.name}()",
+                  f"  info.struct_size = UInt32(MemoryLayout<{method.info.name}>.stride)"]
     if method.result:
         lines.append(f"  var result: {returned} = 0")
     given = "_ in " if method.object == "chat" else f"{method.object} in " if is_named else ""
@@ -188,7 +190,8 @@ def method_lines(method):
         lines += [f"  try {run} {{ {given.strip()}", "    var size = 0",
                   f"    _ = {method.function}({', '.join([*passed, 'nil', '0', '&size'])})",
                   "    var bytes = [UInt8](repeating: 0, count: size)",
-                  f"    try check({method.function}({', '.join([*passed, '&bytes', 'bytes.count', '&size'])}){described})",
+                  f"    try check({method.function}({', '.join([*passed, '&bytes', 'bytes.count', '&size'])})"
+                  f"{described})",
                   "    return bytes", "  }"]
     elif method.has_error or method.params:
         lines += [f"  try {run} {{ {given.strip()}", *([filled] if method.params else []),

@@ -24,7 +24,8 @@ PLACES = [
 def emit(tables: t.Tables) -> dict[str, str]:
     files = {}
     for name, before in PLACES:
-        text, count = re.subn(rf"({before})\d+\.\d+\.\d+", rf"\g<1>{tables.version}", (tables.root / name).read_text("utf-8"))
+        text, count = re.subn(rf"({before})\d+\.\d+\.\d+", rf"\g<1>{tables.version}",
+                              (tables.root / name).read_text("utf-8"))
         if count == 0:
             raise t.TableError(f"{name} has no version after {before!r}")
         files[name] = text

@@ -1,10 +1,10 @@
 """Reads the simple methods of the language bindings from the tables [method.*] and the prototypes in the C headers, and
 replaces their text in the classes.
 
-A simple method calls one function with the object and with numbers, tokens, values of enums, texts and bytes, and at the
-end with a struct of parameters. It returns nothing, a number, a struct that the library fills in, bytes that it writes,
-or floats of a session. Methods with callbacks or other objects are written by hand, because they differ in each language
-in what they keep alive.
+A simple method calls one function with the object and with numbers, tokens, values of enums, texts and bytes, and at
+the end with a struct of parameters. It returns nothing, a number, a struct that the library fills in, bytes that it
+writes, or floats of a session. Methods with callbacks or other objects are written by hand, because they differ in each
+language in what they keep alive.
 
 The methods of an object are between two comments in the class, one of each in every language; see region(). To support
 another kind of argument, add it to read_arguments() and to method_lines() in the module of each language.
@@ -63,7 +63,8 @@ class Method:
 
     def passed(self, convert) -> list[str]:
         """Returns the arguments of the call, which `convert` writes."""
-        return [str(argument.default) if argument.kind == "fixed" else convert(argument) for argument in self.c_arguments]
+        return [str(argument.default) if argument.kind == "fixed" else convert(argument)
+                for argument in self.c_arguments]
 
     @property
     def is_described(self) -> bool:
@@ -106,7 +107,7 @@ class Method:
 
 def params_argument(struct, name):
     if not PLAIN_FIELDS.issuperset(field.kind for field in struct.fields):
-        raise TableError(f"no method is generated for callbacks and pointers of {struct.name}; write the methods by hand")
+        raise TableError(f"no method is generated for callbacks and pointers of {struct.name}; write them by hand")
     return Argument("params", struct.name, name, has_lists=any(field.kind == "array" for field in struct.fields))
 
 
@@ -156,7 +157,7 @@ def read_method(tables, function, row, name=None):
                                {struct.name: struct for struct in params_structs(tables)},
                                row.pop("arguments", {}), row.pop("defaults", {}), row.pop("fixed", {}))
     if array and (has_error or output or any(each.kind not in ("number", "enum", "fixed") for each in arguments)):
-        raise TableError(f"no method is generated that returns {array} and has an error, or other arguments than numbers")
+        raise TableError(f"no method is generated that returns {array} and has an error or texts and structs")
     method = Method(function.name, match[2], " ".join(row.pop("doc").split()), match[1] is not None,
                     function.result == "sotto_status", has_error, arguments, info, None if info else result, array,
                     name or function.name.removeprefix(f"sotto_{match[2]}_").removeprefix("get_"),
@@ -180,8 +181,8 @@ def read_methods(tables):
 
 
 def indented(lines, indent, width=120):
-    """Indents lines, and breaks those that are too long after a comma, outside of inner parentheses if possible. The rest
-    is aligned with the open parenthesis, or after tabs, which Go uses, indented by another one."""
+    """Indents lines, and breaks those that are too long after a comma, outside of inner parentheses if possible. The
+    rest is aligned with the open parenthesis, or after tabs, which Go uses, indented by another one."""
     result = []
     for line in lines:
         line = (indent + line).rstrip()

@@ -1,7 +1,7 @@
 """Reads and checks the tables of capi/params and represents them as Python objects.
 
-The files capi/params/*.toml, one per header, describe every public enum, struct and field of the C interface. The emitters
-(the modules emit_*.py of this package) receive one `Tables` object and return the text of the generated files.
+The files capi/params/*.toml, one per header, describe every public enum, struct and field of the C interface. The
+emitters (the modules emit_*.py of this package) receive one `Tables` object and return the text of the generated files.
 """
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FLOATS = {"float", "double"}
 # of a line, where Markdown would take it for a list item.
 HARD_SPACE = "\u00a0"
 LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
-# The use of a struct. params: the caller fills it in after _params_init. input: the caller fills it in. output: the library
-# fills in a struct whose struct_size the caller has set. result: the library returns a pointer to it. value: other structs
-# contain it.
+# The use of a struct. params: the caller fills it in after _params_init. input: the caller fills it in. output: the
+# library fills in a struct whose struct_size the caller has set. result: the library returns a pointer to it. value:
+# other structs contain it.
 STRUCT_KINDS = {"params", "input", "output", "result", "value"}
 WITH_STRUCT_SIZE = {"params", "input", "output"}
-FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "limit", "user_data",
-                 "large", "needs", "excludes", "cli"}
+FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "limit",
+                 "user_data", "large", "needs", "excludes", "cli"}
 # Columns of fields with the type "recommended". transformers and gguf name the parameter in checkpoint files.
 RECOMMENDED_COLUMNS = {"type", "doc", "transformers", "gguf"}
 
@@ -72,7 +72,8 @@ class Range:
         """Returns whether a value is in the range. Ends that are not constant are not checked."""
         if isinstance(self.low, (int, float)) and (value < self.low or (self.low_open and value == self.low)):
             return False
-        return not (isinstance(self.high, (int, float)) and (value > self.high or (self.high_open and value == self.high)))
+        return not (isinstance(self.high, (int, float))
+                    and (value > self.high or (self.high_open and value == self.high)))
 
     def describe(self) -> str:
         """Returns the range as messages and documents write it: "greater than 0 and at most 1"."""
@@ -170,7 +171,7 @@ class Field:
     special: list[Special] = dataclasses.field(default_factory=list)
     off: int | float | None = None  # the value that disables the parameter
     large: int | None = None  # of a capacity: a value that suffices even for hard inputs
-    choices: list = dataclasses.field(default_factory=list)  # if not empty, the only allowed values: EnumValues or numbers
+    choices: list = dataclasses.field(default_factory=list)  # if not empty, the only values: EnumValues or numbers
     section: str = ""  # heading for this field and those after it
     count: str = ""  # for an array, the field with the number of elements
     limit: int | None = None  # for an array, the maximum number of elements
@@ -424,7 +425,8 @@ class Loader:
         c_type = self.sampler_rows[parameter]["type"]
         if c_type not in {"float", "uint32_t"}:
             raise TableError(f"a model file cannot recommend a {c_type}")
-        return Field(struct, name, "number", c_type, c_type, one_line(row.get("doc", f"Value of {parameter} that model_defaults selects.")),
+        return Field(struct, name, "number", c_type, c_type,
+                     one_line(row.get("doc", f"Value of {parameter} that model_defaults selects.")),
                      recommends=parameter, keys={key: row[key] for key in ("transformers", "gguf") if key in row})
 
     def read_field(self, struct: Struct, name: str, row: dict) -> Field:
