@@ -127,17 +127,16 @@ sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, c
   if (sessions == nullptr && count != 0) return out.null_argument("sessions");
   if (pieces == nullptr && count != 0) return out.null_argument("pieces");
   if (statuses == nullptr && count != 0) return out.null_argument("statuses");
+  sotto::SessionBatch batch;
   for (size_t i = 0; i < count; ++i) {
-    if (sessions[i] != nullptr) continue;
-    return wrap(fail(out.get(), Status::kInvalidArgument, "sessions[", i, "] is NULL"));
+    if (sessions[i] == nullptr) {
+      return wrap(fail(out.get(), Status::kInvalidArgument, "sessions[", i, "] is NULL"));
+    }
+    if (const Status status = batch.add(unwrap(sessions[i]), out.get()); status != Status::kOk) return wrap(status);
   }
-  sotto::SessionBatch batch({sessions, count, [](const void* self, size_t index) {
-                               return unwrap(static_cast<sotto_session* const*>(self)[index]);
-                             }});
-  if (const Status status = batch.begin(out.get()); status != Status::kOk) return wrap(status);
   batch.evaluate();
   for (size_t i = 0; i < count; ++i) {
-    statuses[i] = wrap(batch.next(i));
+    statuses[i] = wrap(batch.next(unwrap(sessions[i])));
     pieces[i] = statuses[i] < 0 ? nullptr : &unwrap(sessions[i])->piece();
   }
   return SOTTO_OK;

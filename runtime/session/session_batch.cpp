@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "runtime/base/clock.h"
 
@@ -38,53 +39,59 @@ bool needs_logits(const SessionParts& parts) {
 }  // namespace
 
 SessionBatch::~SessionBatch() {
-  for (size_t i = 0; i < marked_count_; ++i) sessions_[i].parts_.in_use = false;
+  while (first_ != nullptr) {
+    first_->in_use = false;
+    first_ = std::exchange(first_->next_in_batch, nullptr);
+  }
 }
 
-Status SessionBatch::begin(Error* error) {
-  for (size_t i = 0; i < sessions_.count; ++i) {
-    if (sessions_[i].is_in_use()) {
-      return fail(error, Status::kInvalidState, "sessions[", i,
-                  "] is in use: it cannot be called from a callback of its sampler, search or executor");
-    }
-    if (&sessions_[i].stream().model() != &sessions_[0].stream().model()) {
-      return fail(error, Status::kInvalidArgument, "sessions[", i,
-                  "] has another model; it must have the one of sessions[0]");
-    }
-  }
-  for (size_t i = 0; i < sessions_.count; ++i) {
-    // This is also true if a guide, drafter or client of the session has been marked.
-    if (sessions_[i].is_in_use()) {
-      return fail(error, Status::kInvalidArgument, "sessions[", i,
+bool SessionBatch::contains(const SessionParts* parts) const {
+  const SessionParts* member = first_;
+  while (member != nullptr && member != parts) member = member->next_in_batch;
+  return parts != nullptr && member == parts;
+}
+
+Status SessionBatch::add(Session* session, Error* error) {
+  SessionParts& parts = session->parts_;
+  if (parts.is_in_use()) {
+    if (contains(&parts) || contains(parts.guide) || contains(parts.drafter) || contains(parts.client)) {
+      return fail(error, Status::kInvalidArgument, "sessions[", count_,
                   "] is given twice, or as the guide or draft session of another one");
     }
-    sessions_[i].parts_.in_use = true;
-    ++marked_count_;
+    return fail(error, Status::kInvalidState, "sessions[", count_,
+                "] is in use: it cannot be called from a callback of its sampler, search or executor");
   }
+  if (first_ != nullptr && &parts.stream.model() != &first_->stream.model()) {
+    return fail(error, Status::kInvalidArgument, "sessions[", count_,
+                "] has another model; it must have the one of sessions[0]");
+  }
+  parts.in_use = true;
+  *end_ = &parts;
+  end_ = &parts.next_in_batch;
+  ++count_;
   return Status::kOk;
 }
 
 void SessionBatch::evaluate() {
-  if (sessions_.count == 0) return;
+  if (first_ == nullptr) return;
   const uint64_t begin_ns = monotonic_ns();
-  StreamBatch batch(sessions_[0].parts_.pool);
-  for (size_t i = 0; i < sessions_.count; ++i) {
-    SessionParts& parts = sessions_[i].parts_;
-    if (!parts.stream.has_pending() || !needs_logits(parts)) continue;
-    parts.step_begin_ns = begin_ns;
-    batch.add(parts.stream);
-    TokenStream* guide = parts.stream.guide();
-    if (guide != nullptr && &guide->model() == &parts.stream.model()) batch.add(*guide);
+  StreamBatch batch(first_->pool);
+  for (SessionParts* parts = first_; parts != nullptr; parts = parts->next_in_batch) {
+    if (!parts->stream.has_pending() || !needs_logits(*parts)) continue;
+    parts->step_begin_ns = begin_ns;
+    batch.add(parts->stream);
+    TokenStream* guide = parts->stream.guide();
+    if (guide != nullptr && &guide->model() == &parts->stream.model()) batch.add(*guide);
   }
   batch.evaluate();
 }
 
-Status SessionBatch::next(size_t index) {
-  Session& session = sessions_[index];
-  session.parts_.in_use = false;
-  const Status status = session.run_and_record_error([&](Error*) { return session.next(); });
-  session.parts_.in_use = true;
-  session.parts_.step_begin_ns = 0;
+Status SessionBatch::next(Session* session) {
+  SessionParts& parts = session->parts_;
+  parts.in_use = false;
+  const Status status = session->run_and_record_error([&](Error*) { return session->next(); });
+  parts.in_use = true;
+  parts.step_begin_ns = 0;
   return status;
 }
 

@@ -13,33 +13,28 @@
 
 namespace sotto {
 
-// An array of sessions, which the caller stores as handles. `at` returns the session of element `index`.
-struct SessionList {
-  const void* self = nullptr;
-  size_t count = 0;
-  Session* (*at)(const void* self, size_t index) = nullptr;
-
-  Session& operator[](size_t index) const { return *at(self, index); }
-};
-
 class SessionBatch {
  public:
-  explicit SessionBatch(const SessionList& sessions) : sessions_(sessions) {}
+  SessionBatch() = default;
+  // Removes the marks of add().
   ~SessionBatch();
   SessionBatch(const SessionBatch&) = delete;
   SessionBatch& operator=(const SessionBatch&) = delete;
 
-  // Validates the sessions and marks them as in use, so that callbacks cannot change them. The destructor removes the
-  // marks, also after a failure.
-  Status begin(Error* error);
+  // Adds a session, and marks it as in use, so that callbacks cannot change it. Rejects sessions of another model, and
+  // those that are in use already. The session must outlive the batch.
+  Status add(Session* session, Error* error);
   // Evaluates the pending tokens of the sessions, with the threads of the first session.
   void evaluate();
-  // Calls next() of a session.
-  Status next(size_t index);
+  // Calls next() of a session of the batch.
+  Status next(Session* session);
 
  private:
-  const SessionList sessions_;
-  size_t marked_count_ = 0;  // number of sessions that are marked as in use
+  bool contains(const SessionParts* parts) const;
+
+  SessionParts* first_ = nullptr;  // the others follow as next_in_batch
+  SessionParts** end_ = &first_;
+  size_t count_ = 0;
 };
 
 }  // namespace sotto

@@ -61,6 +61,7 @@ struct SessionParts {
   ThreadPool* pool = nullptr;  // null if the session has one thread
   Status stop = Status::kOk;   // why the newest text ended, or kOk while it continues
   uint64_t step_begin_ns = 0;  // when a batch began to evaluate the pending token, or 0
+  SessionParts* next_in_batch = nullptr;  // the next session of the SessionBatch, or null
   Cancellation cancellation;
   Stops stops;
   TokenStream stream;

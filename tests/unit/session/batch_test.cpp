@@ -8,21 +8,22 @@
 namespace sotto {
 namespace {
 
-SessionList list_of(const std::vector<Session*>& sessions) {
-  return {sessions.data(), sessions.size(),
-          [](const void* self, size_t index) { return static_cast<Session* const*>(self)[index]; }};
+// Adds all sessions to a batch, or returns why this is not possible.
+Status add_all(const std::vector<Session*>& sessions, SessionBatch* batch, Error* error = nullptr) {
+  for (Session* session : sessions) SOTTO_TRY(batch->add(session, error));
+  return Status::kOk;
 }
 
 // Advances all sessions by one batch.
 std::vector<RecordedPiece> next_of(const std::vector<Session*>& sessions) {
-  SessionBatch batch(list_of(sessions));
+  SessionBatch batch;
   Error error;
-  EXPECT_EQ(batch.begin(&error), Status::kOk) << error.message;
+  EXPECT_EQ(add_all(sessions, &batch, &error), Status::kOk) << error.message;
   batch.evaluate();
   std::vector<RecordedPiece> pieces;
-  for (size_t i = 0; i < sessions.size(); ++i) {
-    const Status status = batch.next(i);
-    pieces.push_back(record(status, sessions[i]->piece()));
+  for (Session* session : sessions) {
+    const Status status = batch.next(session);
+    pieces.push_back(record(status, session->piece()));
   }
   return pieces;
 }
@@ -216,9 +217,8 @@ TEST_F(SessionBatchTest, EvaluatesPendingTokensAtOnce) {
     session->prefill({1, 2});
   }
   next_of({a.get(), b.get()});
-  const std::vector<Session*> sessions = {a.get(), b.get()};
-  SessionBatch batch(list_of(sessions));
-  ASSERT_EQ(batch.begin(nullptr), Status::kOk);
+  SessionBatch batch;
+  ASSERT_EQ(add_all({a.get(), b.get()}, &batch), Status::kOk);
   ASSERT_TRUE(a->stream().has_pending() && b->stream().has_pending());
   batch.evaluate();
   EXPECT_FALSE(a->stream().has_pending() || b->stream().has_pending());
@@ -248,7 +248,8 @@ TEST_F(SessionBatchTest, RejectsListsWithoutChanges) {
   ASSERT_EQ(guided->set_guide(b.get(), {}, nullptr), Status::kOk);
   const auto message_of = [](const std::vector<Session*>& sessions) {
     Error error;
-    EXPECT_EQ(SessionBatch(list_of(sessions)).begin(&error), Status::kInvalidArgument);
+    SessionBatch batch;
+    EXPECT_EQ(add_all(sessions, &batch, &error), Status::kInvalidArgument);
     return std::string(error.message);
   };
   EXPECT_EQ(message_of({a.get(), other.get()}), "sessions[1] has another model; it must have the one of sessions[0]");
@@ -260,9 +261,7 @@ TEST_F(SessionBatchTest, RejectsListsWithoutChanges) {
     EXPECT_FALSE((*session)->is_in_use());
     EXPECT_EQ((*session)->token_count(), 2u);
   }
-  SessionBatch none(list_of({}));
-  EXPECT_EQ(none.begin(nullptr), Status::kOk);
-  none.evaluate();
+  SessionBatch().evaluate();
 }
 
 // A callback of one session finds all sessions of the batch in use.
@@ -284,7 +283,8 @@ TEST_F(SessionBatchTest, IsInUseInCallbacks) {
         session->deinit();
       }
       Error error;
-      EXPECT_EQ(SessionBatch(list_of(made.sessions)).begin(&error), Status::kInvalidState);
+      SessionBatch batch;
+      EXPECT_EQ(add_all(made.sessions, &batch, &error), Status::kInvalidState);
       EXPECT_EQ(std::string(error.message).substr(0, 22), "sessions[0] is in use:");
     };
   });
