@@ -50,7 +50,7 @@ misuse() { printf 'run.sh: %s\n' "$*, see \`sh platforms/run.sh help\`" >&2; exi
 has() { command -v "$1" >/dev/null 2>&1; }
 
 packages="g++ cmake ninja-build python3 pkgconf libflatbuffers-dev flatbuffers-compiler
-nlohmann-json3-dev libedit-dev libcpp-httplib-dev libgtest-dev"
+nlohmann-json3-dev libedit-dev libcpp-httplib-dev libssl-dev libgtest-dev"
 
 # On ARM also the tools that download XNNPACK.
 download_packages="curl ca-certificates"

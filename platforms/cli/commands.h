@@ -43,16 +43,18 @@ Declare declare_help;
 Declare declare_completion;
 
 struct CommandRow {
-  const char* path;     // "check" of "grammar" is "grammar check"; its row is after that of "grammar"
-  const char* summary;  // one line
-  Declare* declare;     // null: the command NAME is the program sotto-NAME
-  bool has_defaults;    // reads SOTTO_MODEL and the configuration file
-  const char* readme;   // explains the command; null if its help says all
+  const char* path;               // "check" of "grammar" is "grammar check"; its row is after that of "grammar"
+  const char* summary;            // one line
+  Declare* declare;               // null: the command is part of another program
+  bool has_defaults;              // reads SOTTO_MODEL and the configuration file
+  const char* readme;             // explains the command; null if its help says all
+  const char* program = nullptr;  // the other program; "sotto-NAME" if NAME is its only command
 };
 
 inline constexpr char kReadme[] = "platforms/cli/README.md";
 inline constexpr char kDecodingReadme[] = "platforms/cli/decoding_analysis/README.md";
 inline constexpr char kEvalReadme[] = "platforms/cli/eval/README.md";
+inline constexpr char kSignatureReadme[] = "platforms/signature/README.md";
 
 // In the order of help texts.
 inline constexpr CommandRow kCommands[] = {
@@ -90,8 +92,14 @@ inline constexpr CommandRow kCommands[] = {
     {"grammar check", "Check a grammar, and which texts match it as a whole", declare_grammar_check, true, nullptr},
     {"grammar mask", "Show which tokens may follow the beginning of a text", declare_grammar_mask, true, nullptr},
     {"grammar compile", "Write a grammar as an image that is ready to use", declare_grammar_compile, true, nullptr},
+    {"keygen", "Make a key for signatures; see sotto keygen --help", nullptr, false, kSignatureReadme,
+     "sotto-signature"},
+    {"sign", "Sign a model, a grammar image, or a saved session or conversation; see sotto sign --help", nullptr, false,
+     kSignatureReadme, "sotto-signature"},
+    {"verify", "Verify that a file is what the holder of a key has signed; see sotto verify --help", nullptr, false,
+     kSignatureReadme, "sotto-signature"},
     {"serve", "Answer HTTP requests of the OpenAI API; see sotto serve --help", nullptr, false,
-     "platforms/server/README.md"},
+     "platforms/server/README.md", "sotto-serve"},
     {"help", "Explain a command, or one group of its options", declare_help, false, nullptr},
     {"completion", "Print a script that completes commands and options", declare_completion, false, nullptr},
 };

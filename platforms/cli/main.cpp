@@ -28,13 +28,13 @@ void add_commands(Command& program, Run& run) {
   }
 }
 
-// Replaces the process if the command is a program of its own, such as sotto-serve: the HTTP library would slow the
-// start of all commands.
+// Replaces the process if the command is part of another program, such as sotto-serve: the HTTP library and libcrypto
+// would slow the start of all commands.
 void start_program(char** argv) {
   for (const CommandRow& row : kCommands) {
-    if (row.declare == nullptr && std::string_view(argv[1]) == row.path) {
-      throw Failure(replace_program("sotto-" + std::string(row.path), argv + 1));
-    }
+    if (row.program == nullptr || std::string_view(argv[1]) != row.path) continue;
+    const bool is_only_command = row.program == "sotto-" + std::string(row.path);
+    throw Failure(replace_program(row.program, is_only_command ? argv + 1 : argv));
   }
 }
 

@@ -28,7 +28,8 @@ def expect_version(program, environment=None):
 def check_layout(prefix, libdir):
     """Returns the installed files. Distributions make packages of them."""
     expected = [libdir / name for name in ["libsotto.a", "libsotto.so", "libsotto.so.1", "libsotto_posix.a",
-                                           "pkgconfig/sotto.pc", "pkgconfig/sotto_posix.pc",
+                                           "libsotto_signature.a", "pkgconfig/sotto.pc", "pkgconfig/sotto_posix.pc",
+                                           "pkgconfig/sotto_signature.pc",
                                            "cmake/sotto/sotto-config.cmake", "cmake/sotto/sotto-config-version.cmake"]]
     expected += [prefix / "include" / name for name in ["sotto.h", "sotto_grammar.h", "sotto.hpp", "sotto/session.hpp"]]
     expected += [prefix / "share/doc/sotto" / name for name in ["LICENSE", "licenses/flatbuffers.txt"]]

@@ -45,6 +45,7 @@ ARGUMENTS = {
     "eval kl": "-m MODEL --reference MODEL -f FOLDER/text",
     "eval bleu": "FOLDER/compared.jsonl",
     "eval rouge": "FOLDER/compared.jsonl",
+    "sign": "MODEL --key FOLDER/key -o FOLDER/signature",
     "help": "generate",
     "completion": "bash",
 }
@@ -56,7 +57,18 @@ FILES = {
     "choices.jsonl": '{"prompt":"It","choices":[" was"," is"],"correct":0}\n',
     "rewards.jsonl": '{"chosen":2,"rejected":1}\n',
     "config.json": "{}",
+    "key": "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+           "-----END PRIVATE KEY-----\n",
     "compared.jsonl": '{"hypothesis":"It was","references":["It is"]}\n',
+}
+
+
+# Commands of other programs, as their help texts name them.
+OTHER_PROGRAMS = {
+    "serve": "sotto-serve",
+    "keygen": "sotto-signature keygen",
+    "sign": "sotto-signature sign",
+    "verify": "sotto-signature verify",
 }
 
 
@@ -67,7 +79,8 @@ def expect(condition, what):
 
 class Commands:
     def __init__(self, args, folder):
-        self.program, self.model, self.folder, self.serves = args.program, args.model, folder, args.serves
+        self.program, self.model, self.folder = args.program, args.model, folder
+        self.not_built = [*([] if args.serves else [b"serve"]), *([] if args.signs else [b"keygen", b"sign", b"verify"])]
         self.paths = list(self.leaves([]))
         reader, self.closed_pipe = os.pipe()
         os.close(reader)  # before there are threads, whose new processes could keep it open
@@ -79,7 +92,7 @@ class Commands:
         commands = re.search(rb"^Commands:\n((?: .*\n)+)", done.stdout, flags=re.M)
         names = re.findall(rb"^  (\w[\w-]*) ", commands[1], flags=re.M) if commands else []
         for name in names:
-            if name == b"serve" and not self.serves:
+            if name in self.not_built:
                 continue
             yield from self.leaves([*path, name.decode()])
         if not names:
@@ -133,9 +146,10 @@ class Commands:
 
     def check_help(self, path):
         whole = self.run([*path, "--help"])
-        usage = b"Usage: " + " ".join(["sotto-serve"] if path == ["serve"] else ["sotto", *path]).encode()
+        name = " ".join(path)
+        usage = b"Usage: " + OTHER_PROGRAMS.get(name, f"sotto {name}").encode()
         expect(whole.returncode == 0 and usage in whole.stdout and not whole.stderr, f"{path} --help: {whole}")
-        if path != ["serve"]:
+        if name not in OTHER_PROGRAMS:
             expect(self.run(["help", *path]).stdout == whole.stdout, f"help {path} differs from --help")
         for columns in (20, 200):
             code, shown = self.on_terminal([*path, "--help"], columns=columns)
@@ -160,7 +174,7 @@ class Commands:
         done = self.run([*path, *(words if words is not None else self.least_arguments(path))])
         if words is None:
             expect(done.returncode in (0, 1, 2, 3), f"{path} without a terminal: {done}")
-            expect(done.returncode == 0 or b"sotto: " in done.stderr, f"{path} says nothing: {done}")
+            expect(done.returncode == 0 or re.search(rb"sotto(-signature)?: ", done.stderr), f"{path} says nothing: {done}")
             return
         prints = path != ["chat"]  # which has nothing to answer
         expect(done.returncode == 0 and bool(done.stdout) == prints, f"{path} {words}: {done}")
@@ -188,6 +202,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("model")
     parser.add_argument("--serves", action="store_true", help="sotto-serve is built")
+    parser.add_argument("--signs", action="store_true", help="sotto-signature is built")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -197,7 +212,8 @@ def main():
             (folder / file).write_text(text)
         commands = Commands(args, folder)
         known = {" ".join(path) for path in commands.paths}
-        expect(known >= set(ARGUMENTS), f"no longer commands: {set(ARGUMENTS) - known}")
+        gone = set(ARGUMENTS) - known - {name.decode() for name in commands.not_built}
+        expect(not gone, f"no longer commands: {gone}")
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             list(pool.map(commands.check, commands.paths))
         print(f"{len(known)} commands")

@@ -46,6 +46,7 @@ INCLUDES = {
 CONFINED = [
     (re.compile(r"flatbuffers/|.*_generated\.h"), "FlatBuffers",
      ("runtime/model/", "runtime/grammar/", "converters/", "tests/")),
+    (re.compile(r"openssl/"), "libcrypto", ("platforms/signature/",)),
     (re.compile(r"(.*/)?sotto(_\w+)?\.h"), "the public header", ("capi/", "runtime/generated/", "platforms/", "converters/", "tests/")),
 ]
 

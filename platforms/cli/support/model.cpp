@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <memory>
 
 #include "platforms/cli/support/failure.h"
 #include "platforms/cli/support/json.h"
@@ -22,19 +21,6 @@ ModelParams model_params(const ModelOptions& options) {
   return params;
 }
 
-struct MappedFile {
-  Bytes bytes;
-  std::shared_ptr<const void> owner;
-};
-
-MappedFile map_file(const std::string& path) {
-  sotto_posix_mapping mapping = {};
-  char message[4096];
-  if (sotto_posix_map_file(path.c_str(), &mapping, message, sizeof message) != 0) throw Failure(message);
-  const auto unmap = [mapping](const void*) mutable { sotto_posix_unmap_file(&mapping); };
-  return {Bytes(static_cast<const uint8_t*>(mapping.bytes), mapping.size), {mapping.bytes, unmap}};
-}
-
 // The mapping lives until the model and everything made from it are destroyed.
 Model map_model(const ModelOptions& options, size_t* file_size) {
   const MappedFile file = map_file(options.path);
@@ -43,6 +29,14 @@ Model map_model(const ModelOptions& options, size_t* file_size) {
 }
 
 }  // namespace
+
+MappedFile map_file(const std::string& path) {
+  sotto_posix_mapping mapping = {};
+  char message[4096];
+  if (sotto_posix_map_file(path.c_str(), &mapping, message, sizeof message) != 0) throw Failure(message);
+  const auto unmap = [mapping](const void*) mutable { sotto_posix_unmap_file(&mapping); };
+  return {Bytes(static_cast<const uint8_t*>(mapping.bytes), mapping.size), {mapping.bytes, unmap}};
+}
 
 size_t model_memory_size(const ModelOptions& options) {
   const MappedFile file = map_file(options.path);

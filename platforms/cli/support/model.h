@@ -1,6 +1,7 @@
 // A model in a mapped file, and the tokenization of texts and ids. Errors name their source.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,13 @@ struct ModelOptions {
   bool verify_checksums = true;
   bool copy_weights = false;  // copies the weights to huge pages
 };
+
+// A file mapped read-only until the last copy of `owner` is destroyed.
+struct MappedFile {
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+};
+MappedFile map_file(const std::string& path);  // throws a Failure that names the path
 
 // Returns the memory of a model in addition to its file. Reads only the structure of the file.
 size_t model_memory_size(const ModelOptions& options);
