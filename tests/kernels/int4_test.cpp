@@ -123,9 +123,9 @@ std::vector<float> multiply(const Int4Kernels& kernels, const Layer& layer, cons
 }
 
 const std::vector<std::pair<size_t, size_t>> kShapes = {{1, 1},    {31, 16},   {32, 17},  {33, 5},   {64, 64},
-                                                        {100, 70}, {256, 130}, {768, 48}, {3072, 33}};
+                                                        {100, 70}, {256, 130}, {389, 50}, {768, 48}, {3072, 33}};
 
-constexpr size_t kRowCounts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 20, 29, 50};
+constexpr size_t kRowCounts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 20, 29, 50, 130};
 
 TEST(Int4, ScalarCodeIsTheDefinition) {
   const uint64_t seed = test_seed();

@@ -97,10 +97,8 @@ struct Int4Layer {
    public:
     Frames() = default;
     Frames(const Args& args, size_t tile, size_t)
-        : frame_(reinterpret_cast<const Int4Frame*>(args.tiles + tile * tile_size(args.inputs))) {
-      const size_t columns = std::min(kInt4Columns, args.outputs - tile * kInt4Columns);
-      mask_ = static_cast<__mmask16>((1u << columns) - 1);
-    }
+        : frame_(reinterpret_cast<const Int4Frame*>(args.tiles + tile * tile_size(args.inputs))),
+          mask_(columns_of(args, tile)) {}
 
     [[gnu::always_inline]] void finish(const Sums& sums, size_t row, const RowQuantization& quantization,
                                        float* y) const {
