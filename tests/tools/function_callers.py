@@ -1,28 +1,19 @@
-"""Writes tests/FUNCTIONS.md: which fuzz targets and tests call each function of the C interface.
+"""Prints a table of the fuzz targets and tests that call each function of the C interface.
 
-    python3 -B tests/tools/make_function_table.py [--check]
+    python3 -B tests/tools/function_callers.py [--check]
 
 A fuzz target is the file fuzz_NAME.cpp. Calls of a shared file of the targets, such as fuzz_sampler_params.cpp, count
-for the targets that include its header, and calls of a header of the tests for the tests that include it. --check
-writes nothing and fails if the table is not up to date.
+for the targets that include its header, and calls of a header of the tests for the tests that include it. Listed are
+the tests that call the C interface directly. All others, the programs and the bindings call it as well.
+
+--check prints only the functions that no target or no test calls, and fails if there are any.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TABLE = ROOT / "tests/FUNCTIONS.md"
 FOLDERS = ("capi", "features", "memory", "golden")
-
-HEADER = """\
-# What calls each function
-
-Made by `python3 -B tests/tools/make_function_table.py`; a test compares it. The tests are those that call the C
-interface directly. All others, the programs and the bindings call it as well.
-
-| Function | Fuzz targets | Tests |
-|---|---|---|
-"""
 
 
 def text_with_helpers(path, seen=None):
@@ -40,28 +31,30 @@ def text_with_helpers(path, seen=None):
 
 
 def callers(function, texts):
-    return ", ".join(sorted(name for name, text in texts.items() if re.search(rf"\b{function}\b", text)))
+    return sorted(name for name, text in texts.items() if re.search(rf"\b{function}\b", text))
 
 
-def make_table():
+def find_callers():
+    """Returns the targets and the tests that call each function."""
     functions = [line for line in (ROOT / "capi/symbols.txt").read_text().split("\n") if re.fullmatch(r"sotto_\w+", line)]
     listed = re.findall(r"sotto_fuzz\((\w+)", (ROOT / "tests/fuzz/CMakeLists.txt").read_text())
     targets = {name: text_with_helpers(ROOT / f"tests/fuzz/fuzz_{name}.cpp") for name in listed}
     tests = {f"{folder}/{path.stem}": text_with_helpers(path)
              for folder in FOLDERS for path in (ROOT / "tests" / folder).glob("*_test.cpp")}
-    rows = [f"| `{name}` | {callers(name, targets)} | {callers(name, tests)} |\n" for name in sorted(functions)]
-    return HEADER + "".join(rows)
+    return {name: (callers(name, targets), callers(name, tests)) for name in sorted(functions)}
 
 
 def main():
-    table = make_table()
-    if "--check" not in sys.argv[1:]:
-        TABLE.write_text(table)
-        return 0
-    if TABLE.read_text() == table:
-        return 0
-    print("tests/FUNCTIONS.md is not up to date: run tests/tools/make_function_table.py")
-    return 1
+    called = find_callers()
+    if "--check" in sys.argv[1:]:
+        missing = [f"{name}: no {kind} calls it" for name, (targets, tests) in called.items()
+                   for kind, found in (("fuzz target", targets), ("test", tests)) if not found]
+        print("\n".join([*missing, f"{len(called)} functions, {len(missing)} callers missing"]))
+        return 1 if missing else 0
+    print("| Function | Fuzz targets | Tests |\n|---|---|---|")
+    for name, (targets, tests) in called.items():
+        print(f"| `{name}` | {', '.join(targets)} | {', '.join(tests)} |")
+    return 0
 
 
 if __name__ == "__main__":
