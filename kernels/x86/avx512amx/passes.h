@@ -140,6 +140,37 @@ class Finish {
   size_t rows_ = 0;
 };
 
+// Prefetches the outputs of a pass, a few rows at a time, unless all outputs fit the L2 cache. Rows are usually in
+// different pages, where the hardware does not prefetch, so that the next pass would wait for its stores.
+class OutputPrefetcher {
+ public:
+  template <class Args>
+  void begin(const Args& args, size_t tile, size_t tiles, size_t row_tile, size_t row_tiles) {
+    if (args.rows * args.outputs * sizeof(float) <= kCachedBytes) return;
+    const size_t first = row_tile * kTileRows;
+    y_ = args.y + first * args.outputs + tile * kTileRows;
+    y_stride_ = args.outputs;
+    rows_left_ = std::min(row_tiles * kTileRows, args.rows - first);
+    width_ = tiles * kTileRows;
+  }
+
+  [[gnu::always_inline]] void advance(size_t count) {
+    for (; count > 0 && rows_left_ > 0; --count, --rows_left_, y_ += y_stride_) {
+      for (size_t i = 0; i < width_; i += kTileRows) {
+        _mm_prefetch(reinterpret_cast<const char*>(y_ + i), _MM_HINT_T1);
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kCachedBytes = 512 * 1024;
+
+  const float* y_ = nullptr;
+  size_t y_stride_ = 0;
+  size_t rows_left_ = 0;
+  size_t width_ = 0;
+};
+
 // With enough rows and at most kKeptSteps steps, the converted weights are kept for all rows. Otherwise every pass
 // converts them again, a few steps ahead of their use.
 constexpr size_t kKeptSteps = 16;
@@ -170,6 +201,7 @@ class Passes {
       const int8_t* q = Layer::ordered(args_) + row_tile * steps_ * kTileBytes;
       Sums* sums = sums_[turn_ ^= 1];
       converts_ = !keeps_ || row_tile + kPair >= row_tiles_;
+      output_prefetcher_.begin(args_, tile, tiles, row_tile, row_tiles);
       if (row_tiles > 1) {
         has_two_parts ? pass<2, 2>(q, sums) : pass<2, 1>(q, sums);
       } else {
@@ -208,6 +240,7 @@ class Passes {
         if (kParts > 1) Layer::template multiply<3, 5, 7>();
       }
       order_.prefetch();
+      output_prefetcher_.advance(rows_per_step_);
       if (converts_) order_.next(&weights);
       finish_.advance(rows_per_step_);
     }
@@ -223,8 +256,9 @@ class Passes {
   bool keeps_;    // true if the converted weights are kept for all rows
   size_t slots_;  // number of elements of weights_ that are in use, as a ring
   WeightOrder<Layer> order_;
+  OutputPrefetcher output_prefetcher_;
   Finish<Layer> finish_;
-  size_t rows_per_step_;   // number of rows of the previous pass that are converted in each step
+  size_t rows_per_step_;   // number of rows whose sums are converted, or outputs prefetched, in each step
   size_t slot_ = 0;        // index of the current step in weights_
   size_t turn_ = 0;        // index of the current pass in sums_
   bool converts_ = false;  // true if this pass converts weights for later steps
