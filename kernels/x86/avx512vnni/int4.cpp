@@ -109,16 +109,28 @@ struct Prefetcher {
   }
 };
 
-void unpack(const Int4Args& args, size_t index, Strip* strip) {
-  const auto* tile = reinterpret_cast<const uint8_t*>(strip->frames[index]);
-  const auto* scales = reinterpret_cast<const int8_t*>(tile + sizeof(Int4Frame)) + strip->first * kInt4Columns;
-  const uint8_t* nibbles = tile + int4_nibbles_offset(args.inputs) + strip->first * kInt4BlockBytes;
+// Fills strip->weights.
+void unpack(const Int4Args& args, Strip* strip) {
   for (size_t block = 0; block < strip->count; ++block) {
     BlockWeights& to = strip->weights[block];
-    const Int4Registers::Weights from(nibbles + block * kInt4BlockBytes);
+    for (size_t t = 0; t < kPair; ++t) {
+      const auto* tile = reinterpret_cast<const uint8_t*>(strip->frames[t]);
+      const size_t index = strip->first + block;
+      const Int4Registers::Weights from(tile + int4_nibbles_offset(args.inputs) + index * kInt4BlockBytes);
 #pragma GCC unroll 8
-    for (size_t i = 0; i < kInt4Block / 4; ++i) to.nibbles[i][index] = from.bytes[i];
-    to.scales[index] = load_scales(scales + block * kInt4Columns);
+      for (size_t i = 0; i < kInt4Block / 4; ++i) to.nibbles[i][t] = from.bytes[i];
+      to.scales[t] = load_scales(reinterpret_cast<const int8_t*>(tile + sizeof(Int4Frame)) + index * kInt4Columns);
+    }
+  }
+}
+
+// Converts the sums of `count` rows to outputs.
+void store_outputs(const Strip& strip, const Block& rows, size_t count, size_t y_stride) {
+  for (size_t i = 0; i < kPair; ++i) {
+    for (size_t r = 0; r < count; ++r) {
+      _mm512_mask_storeu_ps(rows.y + r * y_stride + i * kInt4Columns, strip.columns[i],
+                            outputs_of(rows.sums[r].tiles[i], *strip.frames[i], rows.quantization[r]));
+    }
   }
 }
 
@@ -131,6 +143,12 @@ void multiply_block(const Strip& strip, Block rows, size_t y_stride, Prefetcher&
   for (size_t r = 0; r < kRows; ++r) sums[r] = strip.first == 0 ? Sums() : rows.sums[r];
   for (size_t block = 0; block < strip.count; ++block) {
     prefetcher.prefetch();
+    // Rows of outputs are prefetched one at a time, as in int8 layers.
+    if (strip.is_last && block < kRows) {
+      const float* y = rows.y + block * y_stride;
+      _mm_prefetch(reinterpret_cast<const char*>(y), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(y + kInt4Columns), _MM_HINT_T0);
+    }
     const BlockWeights& weights = strip.weights[block];
     Sums dots[kRows];
 #pragma GCC unroll 8
@@ -156,17 +174,7 @@ void multiply_block(const Strip& strip, Block rows, size_t y_stride, Prefetcher&
     rows.starts += kRows;
   }
 #pragma GCC unroll 8
-  for (size_t r = 0; r < kRows; ++r) {
-    if (!strip.is_last) {
-      rows.sums[r] = sums[r];
-      continue;
-    }
-#pragma GCC unroll 2
-    for (size_t i = 0; i < kPair; ++i) {
-      _mm512_mask_storeu_ps(rows.y + r * y_stride + i * kInt4Columns, strip.columns[i],
-                            outputs_of(sums[r].tiles[i], *strip.frames[i], rows.quantization[r]));
-    }
-  }
+  for (size_t r = 0; r < kRows; ++r) rows.sums[r] = sums[r];
 }
 
 // Computes `tiles` tiles, at most kPair, from `first_tile`. A single tile is multiplied twice.
@@ -186,7 +194,7 @@ void multiply_pair(const Int4Args& args, size_t first_tile, size_t tiles) {
     for (strip.first = 0; strip.first < blocks; strip.first += strip.count) {
       strip.count = std::min(kStripBlocks, blocks - strip.first);
       strip.is_last = strip.first + strip.count == blocks;
-      for (size_t i = 0; i < kPair; ++i) unpack(args, i, &strip);
+      unpack(args, &strip);
       for (size_t i = 0; i < group.count; ++i) {
         const RowBlock rows = row_blocks[group.first + i];
         const size_t at = rows.first * blocks + strip.first * rows.count;
@@ -194,6 +202,7 @@ void multiply_pair(const Int4Args& args, size_t first_tile, size_t tiles) {
                              args.y + rows.first * args.outputs + first_tile * kInt4Columns, sums + i * kMaxBlockRows};
         generic::with_rows<kMinBlockRows, kMaxBlockRows>(
             rows.count, [&](auto count) { multiply_block<count>(strip, block, args.outputs, prefetcher); });
+        if (strip.is_last) store_outputs(strip, block, rows.count, args.outputs);
       }
     }
   }
