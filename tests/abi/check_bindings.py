@@ -15,14 +15,16 @@ from bindings import SOURCES  # noqa: E402
 
 # The structs of C++ are those of C, and JavaScript copies fields by tables that the generator writes.
 WITHOUT_FIELDS = {"cpp/include", "javascript/src"}
-# Functions that a binding leaves out.
+# Functions that a binding leaves out. Most ask sotto_session_save for the size.
+SAVED_SIZE = "sotto_session_saved_size"
 LEFT_OUT = {
-    "cpp/include": re.compile("sotto_(version|build_text|isa_text)"),  # programs in C++ call the functions of C
+    "cpp/include": re.compile(f"sotto_(version|build_text|isa_text)|{SAVED_SIZE}"),  # C++ calls the functions of C
+    "go": re.compile(SAVED_SIZE),
+    "java/jni": re.compile(SAVED_SIZE),
+    "swift/Sources": re.compile(SAVED_SIZE),
     "javascript/src": re.compile(
-        "sotto_(version|build_text|status_text|token_bytes|model_deinit|session_hidden|session_prefill_embeddings|"
-        "sessions_next|watermark_detect|"
-        "matcher_(accept_text|accept_token|borrow_mask|forced_text|fork|get_info|mask|reset|rewind|test)|"
-        "sampler_(apply|init|memory_size|params_init_preset|sample|set))"),
+        "sotto_(version|build_text|status_text|token_bytes|model_deinit|session_prefill_embeddings|sessions_next|"
+        f"matcher_mask|sampler_(apply|init|memory_size|params_init_preset|sample|set))|{SAVED_SIZE}"),
 }
 # Only hosts in C bring their own threads. The function that releases pages of a mapped file needs no user data.
 FIELDS_OF_C = {"executor", "release_user_data"}
