@@ -1,6 +1,7 @@
 // 4-bit linear layers with AMX tile registers, for more than twelve rows. A weight times the scale of its block has 11
-// bits, so it is split into a signed high byte and an unsigned low byte, which become two tiles of weights: sum = 256 *
-// (sum of the high bytes' products) + sum of the low bytes' products, modulo 2^32.
+// bits, so it becomes two bytes in two tiles of weights: the weight times the upper bits of the scale, and the weight
+// times its low four bits. sum = 16 * (sum of the first bytes' products) + sum of the second bytes' products, modulo
+// 2^32.
 #include <cassert>
 #include <cstring>
 
@@ -17,19 +18,28 @@ static_assert(kTileRows == kInt4Columns);
 constexpr size_t kStepBlocks = kStepInputs / kInt4Block;
 constexpr size_t kBlockTileBytes = kInt4Columns * kInt4Block;  // size of a block in a tile register
 
-// The scales of a block, as operands for its weights: (output, 4 inputs).
+// The scales of a block, as operands for its weights: (output, 4 inputs). A negative scale becomes positive, and its
+// nibbles are inverted: (nibble - 7) * scale = ((15 - nibble) - 8) * -scale.
 struct BlockScales {
-  __m512i even;   // for the inputs 0 and 2 of every four, as bytes
-  __m512i odd;    // for the inputs 1 and 3
-  __m512i zeros;  // kInt4Zero times the scale, as int16
+  __m512i flips;       // the bits of nibbles to invert
+  __m512i high;        // the upper bits of the scale, at most 8, as int16
+  __m512i low;         // its low four bits, as int16
+  __m512i high_zeros;  // `high` and `low` times the nibble that means zero, as bytes
+  __m512i low_zeros;
 
   [[gnu::always_inline]] explicit BlockScales(const int8_t* bytes) {
     const __m512i wide = _mm512_cvtepi8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes)));
-    const __m512i low = _mm512_and_si512(wide, _mm512_set1_epi32(0xff));
-    even = _mm512_or_si512(low, _mm512_slli_epi32(low, 16));
-    odd = _mm512_slli_epi16(even, 8);
-    const __m512i words = _mm512_mask_blend_epi16(0xaaaaaaaa, wide, _mm512_slli_epi32(wide, 16));
-    zeros = _mm512_mullo_epi16(words, _mm512_set1_epi16(kInt4Zero));
+    const __m512i negative = _mm512_srai_epi32(wide, 31);
+    const __m512i magnitude = _mm512_abs_epi32(wide);
+    const __m512i pairs = _mm512_or_si512(magnitude, _mm512_slli_epi32(magnitude, 16));
+    constexpr int kOnes = 0x101;
+    const __m512i zeros =
+        _mm512_add_epi16(_mm512_set1_epi16(kInt4Zero * kOnes), _mm512_and_si512(negative, _mm512_set1_epi16(kOnes)));
+    flips = _mm512_and_si512(negative, _mm512_set1_epi8(15));
+    high = _mm512_srli_epi16(pairs, 4);
+    low = _mm512_and_si512(pairs, _mm512_set1_epi16(15));
+    high_zeros = _mm512_mullo_epi16(high, zeros);
+    low_zeros = _mm512_mullo_epi16(low, zeros);
   }
 };
 
@@ -42,14 +52,9 @@ struct Int4Layer {
   static const uint8_t* tiles(const Args& args) { return args.tiles; }
   static const int8_t* ordered(const Args& args) { return args.grouped; }
 
-  // Even tile registers have high bytes or their sums, odd ones low bytes.
   template <int kSums, int kRows, int kWeights>
   [[gnu::always_inline]] static void multiply() {
-    if constexpr (kWeights % 2 == 0) {
-      multiply_signed_tiles<kSums, kRows, kWeights>();
-    } else {
-      multiply_signed_with_unsigned_tiles<kSums, kRows, kWeights>();
-    }
+    multiply_signed_tiles<kSums, kRows, kWeights>();
   }
 
   // Blocks that the layer does not have become zero.
@@ -72,25 +77,23 @@ struct Int4Layer {
   [[gnu::always_inline]] static void convert_block(const int8_t* block_scales, const uint8_t* nibbles, int8_t* high,
                                                    int8_t* low) {
     const BlockScales scales(block_scales);
-    const __m512i low_half = _mm512_set1_epi8(15);
 #pragma GCC unroll 4
     for (size_t i = 0; i < kInt4Block / kInt4ChunkInputs;
          ++i, high += 2 * kInt4ChunkBytes, low += 2 * kInt4ChunkBytes) {
       const __m512i both = _mm512_load_si512(nibbles + i * kInt4ChunkBytes);
-      split(scales, _mm512_and_si512(both, low_half), high, low);
-      split(scales, _mm512_and_si512(_mm512_srli_epi16(both, 4), low_half), high + kInt4ChunkBytes,
-            low + kInt4ChunkBytes);
+      multiply_by_scales(scales, both, high, low);
+      multiply_by_scales(scales, _mm512_srli_epi16(both, 4), high + kInt4ChunkBytes, low + kInt4ChunkBytes);
     }
   }
 
-  // Multiplies nibbles less kInt4Zero by the scales, and stores the high and the low bytes of the products.
-  [[gnu::always_inline]] static void split(const BlockScales& scales, __m512i nibbles, int8_t* high, int8_t* low) {
-    const __m512i even = _mm512_sub_epi16(_mm512_maddubs_epi16(nibbles, scales.even), scales.zeros);
-    const __m512i odd = _mm512_sub_epi16(_mm512_maddubs_epi16(nibbles, scales.odd), scales.zeros);
-    const __m512i odd_bytes = _mm512_set1_epi16(-256);
-    constexpr int kSelect = 0xca;  // the bits of the second operand where the first has ones, else of the third
-    _mm512_store_si512(high, _mm512_ternarylogic_epi32(odd_bytes, odd, _mm512_srli_epi16(even, 8), kSelect));
-    _mm512_store_si512(low, _mm512_ternarylogic_epi32(odd_bytes, _mm512_slli_epi16(odd, 8), even, kSelect));
+  // Multiplies the lower nibble of each byte, less the one that means zero, by the parts of the scales. A product of
+  // int16 contains those of two nibbles, each of which fits a byte.
+  [[gnu::always_inline]] static void multiply_by_scales(const BlockScales& scales, __m512i bytes, int8_t* high,
+                                                        int8_t* low) {
+    constexpr int kAndXor = 0x6a;  // the first operand and the second, exclusive or the third
+    const __m512i nibbles = _mm512_ternarylogic_epi32(bytes, _mm512_set1_epi8(15), scales.flips, kAndXor);
+    _mm512_store_si512(high, _mm512_sub_epi8(_mm512_mullo_epi16(nibbles, scales.high), scales.high_zeros));
+    _mm512_store_si512(low, _mm512_sub_epi8(_mm512_mullo_epi16(nibbles, scales.low), scales.low_zeros));
   }
 
   class Frames {
@@ -104,7 +107,7 @@ struct Int4Layer {
                                        float* y) const {
       const __m512i high = _mm512_load_si512(sums.parts[0][row]);
       const __m512i low = _mm512_load_si512(sums.parts[1][row]);
-      const __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(high, 8), low);
+      const __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(high, 4), low);
       _mm512_mask_storeu_ps(y, mask_, outputs_of(sum, *frame_, quantization));
     }
 

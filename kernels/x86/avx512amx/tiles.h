@@ -57,11 +57,5 @@ template <int kSums, int kRows, int kColumns>
   asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kRows), "i"(kColumns));
 }
 
-// Like multiply_signed_tiles(), but for unsigned columns.
-template <int kSums, int kRows, int kColumns>
-[[gnu::always_inline]] inline void multiply_signed_with_unsigned_tiles() {
-  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kRows), "i"(kColumns));
-}
-
 }  // namespace
 }  // namespace sotto::avx512amx
