@@ -5,10 +5,13 @@
 namespace sotto {
 namespace {
 
-// The candidates for a set of endless classes, from the largest to the smallest. They are nested, so the sets of any
-// two states can be compared by inclusion.
-constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
-                                   kLowerClass | kDigitClass, kLowerClass};
+// The candidates for a set of endless classes. A state gets the first one that holds.
+constexpr uint8_t kClassChain[] = {kAllClasses,
+                                   kAllClasses & ~kOtherClass,
+                                   kLowerClass | kUpperClass | kDigitClass,
+                                   kLowerClass | kUpperClass,
+                                   kLowerClass | kDigitClass,
+                                   kLowerClass};
 constexpr uint32_t kMaxSweeps = 32;
 // Temporary flags, in the bits of flags that are found later. kTakes: the state reads all lower-case letters, by moves
 // or as strings of rules. kMayTake: it calls rules that do.

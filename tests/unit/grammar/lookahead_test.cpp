@@ -25,6 +25,8 @@ TEST(Lookahead, FindsEndlessClasses) {
       {"root ::= ([a] root) | ([^a\"\\\\] root) | \"\\\"\"", kAllClasses},
       {"root ::= [a-zA-Z0-9_ ]+", kAllClasses & ~kOtherClass},
       {"root ::= [a-zA-Z0-9_]+ \".\"", kLowerClass | kUpperClass | kDigitClass},
+      {"root ::= [a-zA-Z]+ \".\"", kLowerClass | kUpperClass},
+      {"root ::= [a-z0-9_]+ \".\"", kLowerClass | kDigitClass},
       {"root ::= [a-z]{3,}", kLowerClass},
       {"root ::= root [a-y] | [a-y]", 0},
       {"root ::= [^\"\\\\]{0,1000}", 0},
