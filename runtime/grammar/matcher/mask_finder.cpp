@@ -198,7 +198,17 @@ StepResult MaskFinder::walk(bool* cut_off) {
     }
     ++visited;
     Pin* next = &trail[node.depth()];
-    SOTTO_TRY_STEP(automaton_->step(next - 1, grammar.byte_class(node.byte()), next));
+    const uint32_t symbol_class = grammar.byte_class(node.byte());
+    const uint32_t end = nodes[node.next()].first_token();
+    // The set after the last byte of a token is not needed: the token is possible if a state moves by this byte.
+    if (node.next() == i + 1 && progress_.remaining == kUnlimited) {
+      const bool is_possible = automaton_->store().next((next - 1)->set, symbol_class) != kDeadSet;
+      if (is_possible) add_run(node.first_token(), end);
+      if (!is_possible && guess.classes != 0) remove_run(node.first_token(), end);
+      i = node.next();
+      continue;
+    }
+    SOTTO_TRY_STEP(automaton_->step(next - 1, symbol_class, next));
     // The prefix is impossible, or it depends on the part that was cut off from the stacks.
     if (next->set < kFirstSet) {
       if (next->set == kUnknownSet) {
@@ -206,7 +216,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
         progress_.node = i;
         return automaton_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
       }
-      if (guess.classes != 0) remove_run(node.first_token(), nodes[node.next()].first_token());
+      if (guess.classes != 0) remove_run(node.first_token(), end);
       i = node.next();
       continue;
     }
