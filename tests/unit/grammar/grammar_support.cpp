@@ -140,7 +140,6 @@ TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocab
   EXPECT_TRUE(grammar.valid()) << grammar.message();
   if (!grammar.valid()) std::abort();
   const Vocabulary* view = vocabulary == nullptr ? nullptr : &vocabulary->view();
-  if (vocabulary != nullptr) token_count_ = vocabulary->size();
   EXPECT_EQ(matcher_.init(grammar.view(), view, limits, shortcuts), Status::kOk);
 }
 
@@ -152,14 +151,26 @@ std::optional<bool> TestMatcher::matches(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<bool> TestMatcher::mask(uint32_t sequence) {
+AllowedTokens::AllowedTokens(const std::vector<bool>& allowed)
+    : size_(allowed.size()), words_(TokenMask::word_count(allowed.size())) {
+  for (size_t token = 0; token < size_; ++token) {
+    if (allowed[token]) set_bit(words_.data(), token);
+  }
+}
+
+AllowedTokens::AllowedTokens(const TokenMask& mask)
+    : size_(mask.token_count), words_(mask.words, mask.words + TokenMask::word_count(mask.token_count)) {
+  if (size_ % 64 != 0) words_.back() &= ~(~uint64_t{0} << size_ % 64);
+}
+
+AllowedTokens TestMatcher::mask(uint32_t sequence) {
   TokenMask mask;
   const Status status = matcher_->mask(sequence, &mask);
-  if (status == Status::kGrammarDeadEnd) return {};
-  EXPECT_EQ(status, Status::kOk);
-  std::vector<bool> allowed(token_count_);
-  for (uint32_t token = 0; token < token_count_; ++token) allowed[token] = mask.allows(token);
-  return allowed;
+  if (status != Status::kOk) {
+    EXPECT_EQ(status, Status::kGrammarDeadEnd);
+    return {};
+  }
+  return AllowedTokens(mask);
 }
 
 }  // namespace sotto::test

@@ -97,6 +97,23 @@ class OwnedMatcher {
   Matcher* matcher_ = nullptr;
 };
 
+// A copy of a mask, whose words are compared instead of its tokens.
+class AllowedTokens {
+ public:
+  AllowedTokens() = default;
+  AllowedTokens(const std::vector<bool>& allowed);
+  explicit AllowedTokens(const TokenMask& mask);
+
+  bool operator[](size_t token) const { return has_bit(words_.data(), token); }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  bool operator==(const AllowedTokens&) const = default;
+
+ private:
+  size_t size_ = 0;
+  std::vector<uint64_t> words_;
+};
+
 class TestMatcher {
  public:
   explicit TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary = nullptr,
@@ -108,11 +125,10 @@ class TestMatcher {
   std::optional<bool> matches(std::string_view text);
   Status accept(std::string_view text) { return matcher_->accept_text(0, as_span(text)); }
   // Returns the allowed tokens of sequence 0. The result is empty at a dead end, and the test fails at a limit.
-  std::vector<bool> mask(uint32_t sequence = 0);
+  AllowedTokens mask(uint32_t sequence = 0);
 
  private:
   OwnedMatcher matcher_;
-  uint32_t token_count_ = 0;
 };
 
 }  // namespace sotto::test

@@ -229,7 +229,7 @@ TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
     limits.rollback_count = 16;
     TestMatcher matcher(grammar, vocabulary.get(), limits);
     const TokenConstraint constraint(&*matcher);
-    std::vector<std::vector<bool>> masks;
+    std::vector<AllowedTokens> masks;
     for (int step = 0; step < 60; ++step) {
       masks.push_back(matcher.mask());
       std::vector<int32_t> allowed;
