@@ -244,9 +244,7 @@ class GbnfParser {
 
   Status open() {
     flush_atom();
-    if (groups_.size() > kMaxNesting) {
-      return lexer_.fail(lexer_.offset(), "parentheses nested deeper than 512");
-    }
+    if (groups_.size() > kMaxNesting) return lexer_.fail(lexer_.offset(), "parentheses nested deeper than 512");
     groups_.push({{}, {}, kNoIndex, lexer_.offset()});
     lexer_.take('(');
     return Status::kOk;

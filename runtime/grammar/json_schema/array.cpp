@@ -130,7 +130,7 @@ class ArrayBuilder {
 
   Status want(const Wanted& wanted) {
     if (wanted_.size() == kMaxWanted) {
-      return schema_.unsupported(wanted.node, "more than four \"contains\" of one array are not supported");
+      return schema_.unsupported(wanted.node, "more than 4 \"contains\" of one array are not supported");
     }
     wanted_.push(wanted);
     return Status::kOk;

@@ -227,7 +227,7 @@ class RegexParser {
 
   Status open() {
     const size_t begin = at_++;
-    if (groups_.size() > kMaxGroupNesting) return fail(begin, "groups nested deeper than 512");
+    if (groups_.size() > kMaxGroupNesting) return fail(begin, "parentheses nested deeper than 512");
     Group group;
     group.begin = begin;
     if (take('?')) {
@@ -316,7 +316,7 @@ class RegexParser {
       if (take(',')) maximum = peek() == '}' ? kUnbounded : number(0);
       ++at_;
       if (minimum > kMaxRepetitions || (maximum > kMaxRepetitions && maximum != kUnbounded)) {
-        return fail(begin, "repetition count exceeds 2147483648");
+        return fail(begin, "number exceeds 2147483648");
       }
       if (minimum > maximum) return fail(begin, "repetition minimum exceeds its maximum");
     }

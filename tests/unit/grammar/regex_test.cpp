@@ -149,6 +149,7 @@ TEST(Regex, UnsupportedSyntaxIsNamed) {
       {"(?=a)*", "1:6: cannot repeat an assertion or a repetition", kWrong},
       {"\\b+", "1:3: cannot repeat an assertion or a repetition", kWrong},
       {"a{3,2}", "1:2: repetition minimum exceeds its maximum", kWrong},
+      {"a{2147483649}", "1:2: number exceeds 2147483648", kWrong},
       {"\\uD800", "1:1: invalid Unicode code point", kWrong},
       {"\\u{110000}", "1:1: invalid Unicode code point", kWrong},
       {"\\u{100000061}", "1:1: invalid Unicode code point", kWrong},
@@ -163,7 +164,9 @@ TEST(Regex, UnsupportedSyntaxIsNamed) {
   }
   std::string nested;
   for (int i = 0; i < 60000; ++i) nested += '(';
-  EXPECT_EQ(BuiltGrammar::regex(nested).status(), Status::kGrammarSyntax);
+  const BuiltGrammar too_deep = BuiltGrammar::regex(nested);
+  EXPECT_EQ(too_deep.status(), Status::kGrammarSyntax);
+  EXPECT_EQ(too_deep.message().rfind("1:513: parentheses nested deeper than 512", 0), 0u) << too_deep.message();
 }
 
 }  // namespace
