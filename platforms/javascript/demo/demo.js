@@ -1,6 +1,9 @@
-// The page: reads the form, sends it to the worker, and draws what comes back.
+// The page: reads the form and draws the text. The model runs in a Worker, so that the page stays responsive.
+import { Grammar, GrammarLanguage, Model, Status } from "../src/worker.js";
+
+const CONTEXT_TOKENS = 256;
+const ALTERNATIVES = 8;
 const $ = (id) => document.getElementById(id);
-const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 
 // name, label, least, most, step, value
 const SLIDERS = [
@@ -46,20 +49,32 @@ function showStatus(text, isWrong = false) {
   $("status").classList.toggle("wrong", isWrong);
 }
 
-let isReady = false;
+let model = null;
+let session = null;
+let running = null;
+let texts = new Map(); // the texts of tokens, as promises
 
 function setRunning(isRunning) {
-  $("run").disabled = isRunning || !isReady;
+  $("run").disabled = isRunning || !session;
   $("stop").disabled = !isRunning;
 }
 
 /** Writes text with visible spaces and line ends. */
 const visible = (text) => text.replaceAll("\n", "\u21b5").replaceAll(" ", "\u00b7");
 
-function showBars(piece, element) {
+function textOf(token) {
+  if (!texts.has(token)) texts.set(token, model.tokenBytes(token).then((bytes) => new TextDecoder().decode(bytes)));
+  return texts.get(token);
+}
+
+async function showBars(piece, element) {
   document.querySelector(".token.shown")?.classList.remove("shown");
   element.classList.add("shown");
-  $("bars").replaceChildren(...piece.alternatives.map(({ text, probability, isChosen }) => {
+  const chosen = piece.token < 0 ? "" : await textOf(piece.token);
+  const alternatives = await Promise.all(piece.alternatives.map(async ({ token, logProbability }) =>
+    ({ text: await textOf(token), probability: Math.exp(logProbability), isChosen: token === piece.token })));
+  if (!element.matches(".shown")) return;
+  $("bars").replaceChildren(...alternatives.map(({ text, probability, isChosen }) => {
     const row = document.createElement("li");
     row.className = isChosen ? "chosen" : "";
     row.style.setProperty("--p", probability);
@@ -72,54 +87,74 @@ function showBars(piece, element) {
     row.append(name, bar, percent);
     return row;
   }));
-  const isListed = piece.alternatives.some(({ isChosen }) => isChosen);
-  $("caption").textContent = `The most likely tokens, and \u201c${visible(piece.chosen)}\u201d, which was drawn with \
-${(100 * piece.probability).toFixed(1)} %${isListed ? "" : " and is not among them"}`;
+  const isListed = alternatives.some(({ isChosen }) => isChosen);
+  $("caption").textContent = `The most likely tokens, and \u201c${visible(chosen)}\u201d, which was drawn with \
+${(100 * Math.exp(piece.logProbability)).toFixed(1)} %${isListed ? "" : " and is not among them"}`;
 }
 
 const speed = (tokens, ns) => (ns > 0 ? `${Math.round((1e9 * tokens) / ns).toLocaleString("en")} tokens/s` : "none");
 
-const on = {
-  progress: ({ value }) => ($("loading").value = value),
-  ready: ({ layerCount, embeddingSize, parameterCount, isa, bytes }) => {
-    $("loading").hidden = isReady = true;
-    $("model").textContent = `${(parameterCount / 1e6).toFixed(1)} M parameters, ${layerCount} layers of \
-${embeddingSize}, ${isa}, ${(bytes / 2 ** 20).toFixed(0)} MiB of memory`;
-    setRunning(false);
-  },
-  piece: (piece) => {
-    const element = document.createElement("span");
-    element.className = "token";
-    element.textContent = piece.text;
-    element.style.setProperty("--hue", 150 * Math.sqrt(piece.probability)); // tells small ones apart
-    $("text").append(element);
-    if (piece.alternatives.length === 0) return;
-    element.addEventListener("mouseenter", () => showBars(piece, element));
-    showBars(piece, element);
-  },
-  end: ({ stop, prefillTokens, prefillNs, decodeTokens, decodeNs }) => {
-    setRunning(false);
-    showStatus(`Ended with ${stop}. Prompt: ${speed(prefillTokens, prefillNs)}; text: ${speed(decodeTokens, decodeNs)}`);
-  },
-  failed: ({ message }) => {
-    $("loading").hidden = true;
-    setRunning(false);
-    showStatus(message, true);
-  },
-};
-worker.addEventListener("message", ({ data }) => on[data.type](data));
-worker.addEventListener("error", ({ message }) => on.failed({ message }));
-
-function openModel(source) {
-  $("loading").hidden = isReady = false;
+async function openModel(source) {
+  $("loading").hidden = false;
+  model?.close();
+  model = session = null;
+  texts = new Map();
   setRunning(false);
-  worker.postMessage({ type: "open", source });
+  model = await Model.open(source, { onProgress: (bytes, size) => ($("loading").value = bytes / size) });
+  session = await model.session({ contextTokens: CONTEXT_TOKENS });
+  const { layerCount, embeddingSize, parameterCount } = await model.info;
+  $("model").textContent = `${(parameterCount / 1e6).toFixed(1)} M parameters, ${layerCount} layers of ${embeddingSize}, \
+${await model.isa}, ${((await model.totalBytes) / 2 ** 20).toFixed(0)} MiB of memory`;
+}
+
+function append(piece) {
+  const element = document.createElement("span");
+  element.className = "token";
+  element.textContent = piece.text;
+  // Tells small probabilities apart.
+  element.style.setProperty("--hue", 150 * Math.sqrt(Math.exp(piece.logProbability)));
+  $("text").append(element);
+  if (piece.alternatives.length === 0) return;
+  element.addEventListener("mouseenter", () => showBars(piece, element));
+  showBars(piece, element);
+}
+
+async function generate({ prompt, sampler, language, grammar, maxTokens }) {
+  running = new AbortController();
+  const { signal } = running;
+  await session.reset();
+  await session.setSampler({ ...sampler, logProbabilities: true, alternativeCount: ALTERNATIVES });
+  const compiled = language ? await Grammar.compile(model, grammar, { language: GrammarLanguage[language] }) : null;
+  await session.setGrammar(compiled);
+  await compiled?.close();
+  await session.resetTimings();
+  let stop = "stopped";
+  try {
+    for await (const piece of session.pieces(prompt, { maxTokens, signal })) append(piece);
+    const info = await session.info;
+    stop = Object.keys(Status).find((name) => Status[name] === info.stop);
+  } catch (failure) {
+    if (!signal.aborted) throw failure;
+  }
+  const { prefillTokens, prefillNs, decodeTokens, decodeNs } = await session.timings;
+  showStatus(`Ended with ${stop}. Prompt: ${speed(prefillTokens, prefillNs)}; text: ${speed(decodeTokens, decodeNs)}`);
+}
+
+/** Runs an action of the page, and shows its failure. */
+async function attempt(action) {
+  try {
+    await action();
+  } catch (failure) {
+    showStatus(failure.message, true);
+  }
+  $("loading").hidden = true;
+  setRunning(false);
 }
 
 $("file").addEventListener("change", () => {
-  if ($("file").files.length > 0) openModel($("file").files[0]);
+  if ($("file").files.length > 0) attempt(() => openModel($("file").files[0]));
 });
-$("stop").addEventListener("click", () => worker.postMessage({ type: "stop" }));
+$("stop").addEventListener("click", () => running.abort());
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   const { maxTokens, ...sampler } = Object.fromEntries(SLIDERS.map(([name]) => [name, Number($(name).value)]));
@@ -129,9 +164,7 @@ $("form").addEventListener("submit", (event) => {
   $("bars").replaceChildren();
   showStatus("");
   setRunning(true);
-  worker.postMessage({ type: "generate", prompt, sampler, maxTokens, language: $("language").value,
-    grammar: $("grammar").value });
+  attempt(() => generate({ prompt, sampler, maxTokens, language: $("language").value, grammar: $("grammar").value }));
 });
 
-const model = new URLSearchParams(location.search).get("model") ?? "demo.sotto";
-openModel(new URL(model, location.href).href);
+attempt(() => openModel(new URLSearchParams(location.search).get("model") ?? "demo.sotto"));

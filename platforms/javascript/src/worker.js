@@ -1,0 +1,210 @@
+// The package's classes with a model that runs in a Worker, so that the caller's thread stays responsive. A call sends a
+// message { id, target, name, args } to worker_main.js and receives messages with its id: values for its callbacks,
+// and at last a result or an error.
+import { Chat as LocalChat } from "./chat.js";
+import { SottoError } from "./convert.js";
+import { Status } from "./generated/enums.js";
+import { Grammar as LocalGrammar } from "./grammar.js";
+import { Model as LocalModel } from "./model.js";
+import { isNode } from "./module.js";
+import { Session as LocalSession } from "./session.js";
+
+const LINK = Symbol("the Worker of an object");
+const NUMBER = Symbol("its number in the Worker");
+const STREAMS = ["pieces", "stream"];
+const CALLBACKS = ["log", "onPiece", "onProgress"]; // parameters that may be functions; nothing awaits what they return
+
+/** Starts a Worker and returns { post, close, keepAlive }. */
+async function startWorker(onMessage, onFailure) {
+  if (isNode) {
+    const { Worker: Thread } = await import("node:worker_threads");
+    const thread = new Thread(new URL("./worker_main.js", import.meta.url));
+    thread.on("message", onMessage).on("error", onFailure).unref();
+    return {
+      post: (message) => thread.postMessage(message),
+      close: () => thread.terminate(),
+      keepAlive: (isBusy) => (isBusy ? thread.ref() : thread.unref()), // an idle Worker does not keep the program alive
+    };
+  }
+  const worker = new Worker(new URL("./worker_main.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }) => onMessage(data);
+  worker.onerror = ({ message }) => onFailure(new Error(message || "the Worker could not be started"));
+  return { post: (message) => worker.postMessage(message), close: () => worker.terminate(), keepAlive: () => {} };
+}
+
+/** A Worker with one model and its calls. */
+class Link {
+  #worker = null;
+  #calls = new Map();
+  #count = 0;
+  #failure = null;
+
+  static async start() {
+    const link = new Link();
+    link.#worker = await startWorker((message) => link.#receive(message), (failure) => link.close(failure));
+    return link;
+  }
+
+  /** Calls a method, or reads a property, of the object with the number `target` or of the class with this name. */
+  call(target, name, args, onValue) {
+    return this.begin(target, name, args, onValue).result;
+  }
+
+  /** Like call, but returns { id, result }. A call with `onValue` is a stream, whose values it receives. */
+  begin(target, name, args, onValue) {
+    const id = ++this.#count;
+    const result = new Promise((resolve, reject) => {
+      if (this.#failure) throw this.#failure;
+      const callbacks = onValue ? { value: onValue } : {};
+      const given = args.map((arg) => this.#encode(arg, callbacks));
+      this.#worker.post({ id, target, name, args: given, callbacks: Object.keys(callbacks) });
+      this.#calls.set(id, { resolve, reject, callbacks });
+      this.#worker.keepAlive(true);
+    });
+    return { id, result };
+  }
+
+  /** Tells the Worker how many values of a stream have been used, or that no more are wanted. */
+  advance(id, used) {
+    if (this.#calls.has(id)) this.#worker.post({ id, used });
+  }
+
+  close(failure) {
+    this.#failure ??= failure;
+    this.#worker.close();
+    for (const { reject } of this.#calls.values()) reject(this.#failure);
+    this.#calls.clear();
+  }
+
+  #encode(arg, callbacks) {
+    if (arg?.[LINK]) {
+      if (arg[LINK] !== this) throw new SottoError(Status.INVALID_ARGUMENT, "an argument belongs to another model");
+      return { sottoObject: arg[NUMBER] };
+    }
+    const found = CALLBACKS.filter((name) => typeof arg?.[name] === "function");
+    if (found.length === 0) return arg;
+    const rest = { ...arg };
+    for (const name of found) {
+      callbacks[name] = arg[name];
+      delete rest[name];
+    }
+    return rest;
+  }
+
+  #receive({ id, callback, values, type, value, error, status, offset }) {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    if (callback) {
+      call.callbacks[callback](...values);
+      return;
+    }
+    this.#calls.delete(id);
+    if (this.#calls.size === 0) this.#worker.keepAlive(false);
+    if (error) call.reject(status === undefined ? error : new SottoError(status, error.message, offset));
+    else call.resolve(type ? new REMOTE[type](this, value) : value);
+  }
+}
+
+async function* streamed(remote, name, prompt, { signal, ...options } = {}) {
+  signal?.throwIfAborted();
+  const values = [];
+  let wake = () => {};
+  let isOver = false;
+  const { id, result } = remote[LINK].begin(remote[NUMBER], name, [prompt, options], (value) => {
+    values.push(value);
+    wake();
+  });
+  const over = () => {
+    isOver = true;
+    wake();
+  };
+  result.then(over, over);
+  const onAbort = () => wake();
+  signal?.addEventListener("abort", onAbort);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      if (values.length > 0) {
+        yield values.shift();
+        remote[LINK].advance(id, 1);
+      } else if (isOver) {
+        await result; // throws its error
+        return;
+      } else {
+        await new Promise((resolve) => (wake = resolve));
+      }
+    }
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    remote[LINK].advance(id, null);
+  }
+}
+
+/** Returns a class with the methods of `Local`, which return promises, as its properties do. */
+function remoteClass(Local, fields) {
+  class Remote {
+    constructor(link, number) {
+      this[LINK] = link;
+      this[NUMBER] = number;
+    }
+  }
+  const methods = Object.entries(Object.getOwnPropertyDescriptors(Local.prototype));
+  const getters = methods.filter(([, { get }]) => get).map(([name]) => name);
+  for (const [name, { value }] of methods) {
+    if (name === "constructor" || !value) continue;
+    Remote.prototype[name] = STREAMS.includes(name)
+      ? function (prompt = [], options = {}) {
+        return streamed(this, name, prompt, options);
+      }
+      : async function (...args) {
+        return this[LINK].call(this[NUMBER], name, args);
+      };
+  }
+  for (const name of [...getters, ...fields]) {
+    Object.defineProperty(Remote.prototype, name, {
+      get() {
+        return this[LINK].call(this[NUMBER], name, []);
+      },
+    });
+  }
+  return Remote;
+}
+
+export class Model extends remoteClass(LocalModel, ["info", "memoryBytes"]) {
+  /** Opens a model in a Worker of its own: a path (Node.js), an address, bytes or a Blob. */
+  static async open(source, options = {}) {
+    const isAddress = source instanceof URL || (typeof source === "string" && !isNode);
+    const link = await Link.start();
+    try {
+      return await link.call("Model", "open", [isAddress ? new URL(source, globalThis.location?.href).href : source, options]);
+    } catch (failure) {
+      link.close(failure);
+      throw failure;
+    }
+  }
+
+  /** Ends the Worker, which frees all its memory. Calls that are running fail. */
+  close() {
+    this[LINK].close(new SottoError(Status.INVALID_STATE, "the model is closed"));
+  }
+}
+
+export class Session extends remoteClass(LocalSession, []) {}
+
+export class Grammar extends remoteClass(LocalGrammar, ["size"]) {}
+for (const name of ["compile", "jsonSchema", "regex", "choices", "json", "load"]) {
+  Grammar[name] = async (model, ...args) => model[LINK].call("Grammar", name, [model, ...args]);
+}
+
+export class Chat extends remoteClass(LocalChat, []) {
+  /** Does what the constructor of the local class does. */
+  static async create(session, ...args) {
+    return session[LINK].call("Chat", "new", [session, ...args]);
+  }
+}
+
+const REMOTE = { Model, Session, Grammar, Chat };
+
+export * from "./generated/enums.js";
+export { SottoError };
+export { bestKernels } from "./module.js";

@@ -1,0 +1,135 @@
+// Tests the models that run in Workers: the same texts, and a caller's thread that is free while they run.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+
+import * as local from "sotto";
+import { Chat, ChatRole, Grammar, Model, Session, SottoError, Status } from "sotto/worker";
+
+const PATH = process.env.SOTTO_DEMO_MODEL;
+const PROMPT = "Once upon a time";
+const CONTEXT = { contextTokens: 256 };
+const model = await Model.open(PATH);
+const session = await model.session(CONTEXT);
+const localModel = await local.Model.open(PATH);
+const localSession = localModel.session(CONTEXT);
+
+after(() => model.close());
+
+test("CallsReturnWhatLocalCallsReturn", async () => {
+  assert.ok(session instanceof Session);
+  assert.deepEqual(await model.info, localModel.info);
+  assert.equal(await model.isa, localModel.isa);
+  assert.equal(await model.memoryBytes, localModel.memoryBytes);
+  assert.deepEqual(await model.tokenize(PROMPT), localModel.tokenize(PROMPT));
+  await session.prefill(PROMPT);
+  localSession.prefill(PROMPT);
+  assert.deepEqual(await session.logits(), localSession.logits());
+  assert.deepEqual(await session.search({ sequenceCount: 2, maxTokens: 5 }), localSession.search({ sequenceCount: 2, maxTokens: 5 }));
+  const copy = await model.session(CONTEXT);
+  await session.fork(copy);
+  assert.deepEqual(await copy.save(), localSession.save());
+  await copy.close();
+});
+
+test("StreamsYieldTheSameText", async () => {
+  await session.reset();
+  await session.setSampler({ seed: 5, logProbabilities: true });
+  localSession.reset();
+  localSession.setSampler({ seed: 5, logProbabilities: true });
+  const all = async (pieces) => {
+    const found = [];
+    for await (const { elapsedNs, ...piece } of pieces) found.push(piece);
+    return found;
+  };
+  const options = { maxTokens: 200 }; // more than the values that a Worker sends ahead of their use
+  assert.deepEqual(await all(session.pieces(PROMPT, options)), await all(localSession.pieces(PROMPT, options)));
+  assert.equal((await session.info).stop, Status.STOP_MAX_TOKENS);
+});
+
+test("TheCallersThreadIsFreeDuringAPrompt", async () => {
+  const prompt = (await model.tokenize("word ".repeat(240))).slice(0, 250);
+  await session.reset();
+  let ticks = 0;
+  const timer = setInterval(() => (ticks += 1), 1);
+  const started = performance.now();
+  await session.prefill(prompt);
+  const passed = performance.now() - started;
+  clearInterval(timer);
+  assert.ok(ticks >= Math.min(3, passed / 10), `${ticks} ticks in ${passed} ms`);
+});
+
+test("AStreamEndsWhenItsCallerLeavesOrAborts", async () => {
+  const endless = await model.session({ ...CONTEXT, overflow: local.Overflow.RING });
+  await endless.setSampler({ ignoreEnd: true });
+  let count = 0;
+  for await (const piece of endless.pieces(PROMPT)) if (piece.token >= 0 && ++count === 10) break;
+  const { tokenCount } = await endless.info;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal((await endless.info).tokenCount, tokenCount);
+  const controller = new AbortController();
+  await assert.rejects(async () => {
+    for await (const text of endless.stream("", { signal: controller.signal })) if (text) controller.abort();
+  }, { name: "AbortError" });
+  // The Worker stops soon after the values that nobody has used.
+  const slow = endless.pieces("");
+  await slow.next();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const before = (await endless.info).tokenCount;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal((await endless.info).tokenCount, before);
+  await slow.return();
+  await endless.close();
+});
+
+test("GrammarsConstrain", async () => {
+  await session.reset();
+  const grammar = await Grammar.regex(model, "[0-9]{4}");
+  assert.ok((await grammar.size) > 0);
+  await session.setGrammar(grammar);
+  await grammar.close();
+  let text = "";
+  for await (const part of session.stream("In the year ", { maxTokens: 20 })) text += part;
+  assert.match(text, /^[0-9]{4}$/);
+  await session.setGrammar(null);
+  await assert.rejects(Grammar.compile(model, 'root ::= "a'), (failure) =>
+    failure instanceof SottoError && failure.status === Status.GRAMMAR_SYNTAX && failure.offset === 9);
+});
+
+test("ChatsReplyWithCallbacks", async () => {
+  await session.reset();
+  const chat = await Chat.create(session, undefined, { replyTokens: 20 });
+  await chat.add(ChatRole.USER, "Tell me about a fox.");
+  const texts = [];
+  const reply = await chat.reply({ maxTokens: 20, onPiece: ({ text }) => texts.push(text) });
+  assert.ok(reply.length > 0);
+  assert.equal(texts.join(""), reply);
+  await chat.close();
+});
+
+test("FailuresReachTheCaller", async () => {
+  await assert.rejects(Model.open("/no/such/file"), /ENOENT/);
+  await assert.rejects(Model.open(new Uint8Array(0)), SottoError);
+  await assert.rejects(session.setSampler({ temprature: 1 }), /temprature/);
+  await assert.rejects(session.setSampler({ logitsProcessor: () => {} }), { name: "DataCloneError" });
+  const bytes = await readFile(PATH);
+  let last = 0;
+  const other = await Model.open(new Blob([bytes]), {});
+  await (await Model.open(PATH, { onProgress: (done) => (last = done) })).close();
+  assert.equal(last, bytes.length);
+  const foreign = await other.session(CONTEXT);
+  await assert.rejects(session.fork(foreign), /belongs to another model/);
+  const pending = foreign.prefill("word ".repeat(200));
+  other.close();
+  await assert.rejects(pending, /the model is closed/);
+  await assert.rejects(foreign.info, /the model is closed/);
+});
+
+test("AnIdleWorkerDoesNotKeepAProgramAlive", async () => {
+  const program = `import { Model } from "sotto/worker"; const model = await Model.open(process.env.SOTTO_DEMO_MODEL);
+    console.log(await model.isa);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], { timeout: 60_000 });
+  assert.equal(stdout.trim(), localModel.isa);
+});
