@@ -57,8 +57,10 @@ struct Int4Vector : Int4Registers {
   }
 };
 
-// More than kSmallBatchRows rows are divided into blocks of nearly equal height. With more than eight rows, too few
-// sums would stay in registers.
+// Batches of more than kSmallBatchRows rows, which are divided into blocks of nearly equal height.
+namespace int4_large {
+
+// With more than eight rows, too few sums would stay in registers.
 constexpr size_t kMinBlockRows = 5;
 constexpr size_t kMaxBlockRows = 8;
 constexpr size_t kGroupBlocks = 16;  // number of blocks of rows for which a strip is unpacked once
@@ -208,14 +210,15 @@ void multiply_pair(const Int4Args& args, size_t first_tile, size_t tiles) {
   }
 }
 
-void prepare_large_batch(const Int4Args& args, size_t group) { generic::prepare_int4<LargeBatch>(args, group); }
+void prepare(const Int4Args& args, size_t group) { generic::prepare_int4<LargeBatch>(args, group); }
 
-void multiply_large_batch(const Int4Args& args, size_t first_tile, size_t tile_count) {
+void multiply(const Int4Args& args, size_t first_tile, size_t tile_count) {
   assert(args.rows > kSmallBatchRows);
   const size_t end = first_tile + tile_count;
   for (size_t tile = first_tile; tile < end; tile += kPair) multiply_pair(args, tile, std::min(kPair, end - tile));
 }
 
+}  // namespace int4_large
 }  // namespace
 
 void prepare_int4(const Int4Args& args, size_t group) { generic::prepare_int4<Int4Vector>(args, group); }
@@ -224,6 +227,7 @@ void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
   generic::multiply_int4<Int4Vector>(args, first_tile, tile_count);
 }
 
-constinit const Int4Kernels kInt4 = {kInt4Batch, {kMaxBlockRows, prepare_large_batch, multiply_large_batch, 4}};
+constinit const Int4Kernels kInt4 = {kInt4Batch,
+                                     {int4_large::kMaxBlockRows, int4_large::prepare, int4_large::multiply, 4}};
 
 }  // namespace sotto::avx512vnni
