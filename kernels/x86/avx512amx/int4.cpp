@@ -46,7 +46,6 @@ struct BlockScales {
 struct Int4Layer {
   using Args = Int4Args;
   static constexpr size_t kTiles = 1;
-  static constexpr size_t kKeptPasses = 2;  // minimum number of passes for which converted weights are kept
 
   static size_t tile_size(size_t inputs) { return int4_tile_size(inputs); }
   static const uint8_t* tiles(const Args& args) { return args.tiles; }

@@ -17,7 +17,6 @@ constexpr size_t kStepDepths = kStepInputs / kTileDepth;
 struct Int8Layer {
   using Args = Int8Args;
   static constexpr size_t kTiles = kPair;
-  static constexpr size_t kKeptPasses = 3;  // minimum number of passes for which converted weights are kept
 
   static size_t tile_size(size_t inputs) { return avx512vnni::tile_size(inputs); }
   static const uint8_t* tiles(const Args& args) { return static_cast<const uint8_t*>(args.packed); }

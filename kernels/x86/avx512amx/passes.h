@@ -171,8 +171,9 @@ class OutputPrefetcher {
   size_t width_ = 0;
 };
 
-// With enough rows and at most kKeptSteps steps, the converted weights are kept for all rows. Otherwise every pass
-// converts them again, a few steps ahead of their use.
+// With at least kKeptPasses passes and at most kKeptSteps steps, the converted weights are kept for all rows. Otherwise
+// every pass converts them again, a few steps ahead of their use.
+constexpr size_t kKeptPasses = 3;
 constexpr size_t kKeptSteps = 16;
 constexpr size_t kStepsAhead = 4;
 
@@ -185,7 +186,7 @@ class Passes {
       : args_(args),
         steps_(step_count(args.inputs)),
         row_tiles_(divide_up(args.rows, kTileRows)),
-        keeps_(steps_ <= kKeptSteps && pass_count() >= Layer::kKeptPasses),
+        keeps_(steps_ <= kKeptSteps && pass_count() >= kKeptPasses),
         slots_(keeps_ ? steps_ : kStepsAhead),
         order_(args, first_tile, tile_count, keeps_ ? 1 : pass_count(), pass_count()),
         rows_per_step_(divide_up(kPair * kTileRows, steps_)) {
