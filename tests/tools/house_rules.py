@@ -308,15 +308,6 @@ def tests_can_fail(tree):
     return lines_matching(tree, re.compile(r"\bDISABLED_[A-Z]\w*"), "disabled test", skip=("tests/tools/house_rules.py",))
 
 
-def functions_are_fuzzed(tree):
-    """A fuzz target calls each function of the C interface."""
-    targets = "".join(text for _, text in tree.texts(("tests/fuzz/",), {".cpp"}))
-    for path, text in tree.texts(("capi/include/",), {".h"}):
-        for name in re.findall(r"^SOTTO_API [^;(]*\b(sotto_\w+)\(", text, flags=re.M):
-            if not re.search(rf"\b{name}\(", targets):
-                yield f"{path}: no target in tests/fuzz calls {name}"
-
-
 def sources_are_sorted(tree):
     """The sources in the CMake lists of the core are sorted, so that additions of several people merge."""
     for path, text in tree.texts(CORE, {".txt"}):
@@ -330,4 +321,4 @@ def sources_are_sorted(tree):
 
 RULES = [top_level, include_directions, confined_headers, core_subset, machine_paths, left_open,
          addresses, plain_words, comments_open_plainly, documents_name_what_exists, documents_fit_columns, tests_can_fail,
-         functions_are_fuzzed, sources_are_sorted]
+         sources_are_sorted]
