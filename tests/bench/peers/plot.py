@@ -40,14 +40,13 @@ def draw(axes, int8_report, int4_report, name, key, title):
     speeds, limits = collect(int8_report, "Sotto int8", name, key)
     for length, programs in collect(int4_report, "Sotto int4", name, key)[0].items():
         speeds[length]["Sotto int4"] = programs["Sotto int4"]
-    width = 0.8 / len(COLORS)
+    measured = [program for program in COLORS if any(program in programs for programs in speeds.values())]
+    width = 0.8 / len(measured)
     for place, (length, programs) in enumerate(sorted(speeds.items())):
-        for index, (program, color) in enumerate(COLORS.items()):
-            if program not in programs:
-                continue
+        for index, program in enumerate(measured):
             median, least, most = programs[program]
-            x = place + (index - (len(COLORS) - 1) / 2) * width
-            axes.bar(x, median, width * 0.92, color=color, label=program if place == 0 else None,
+            x = place + (index - (len(measured) - 1) / 2) * width
+            axes.bar(x, median, width * 0.92, color=COLORS[program], label=program if place == 0 else None,
                      yerr=[[median - least], [most - median]], error_kw={"elinewidth": 0.8, "ecolor": "#444444"})
             axes.text(x, most, f" {median:.0f}", ha="center", va="bottom", fontsize=7)
         axes.plot([place - 0.45, place + 0.45], [limits[length]] * 2, "--", color="#b23a48", linewidth=1,
