@@ -133,7 +133,7 @@ class ErrorOut {
   sotto_status null_argument(const char* name) {
     return wrap(fail(error_, Status::kInvalidArgument, name, " is NULL"));
   }
-  // Rejects null, and a sampler or session that is called from its own callback.
+  // Rejects null, and an object that is in use, such as one that is called from its own callback.
   template <typename Object>
   sotto_status check_usable(const Object* object, const char* name) {
     if (object == nullptr) return null_argument(name);

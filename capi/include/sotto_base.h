@@ -104,7 +104,7 @@ enum {
   SOTTO_TOKENIZER_MISSING = -13,
   /* The worker threads could not be started. */
   SOTTO_THREADS_UNAVAILABLE = -14,
-  /* A saved state is damaged or belongs to another model. */
+  /* A saved state is damaged or has another version. */
   SOTTO_STATE_CORRUPT = -15,
   /* The source uses a feature that cannot be translated into an exact grammar. */
   SOTTO_GRAMMAR_UNSUPPORTED = -16,

@@ -78,7 +78,7 @@
 #define SOTTO_MAX_DOLA_LAYERS_ 10       /* layers that SOTTO_FEATURE_DOLA compares */
 #define SOTTO_STREAM_SPANS_ 3           /* spans of a sequence in the ring before its own tokens */
 #define SOTTO_DRAFT_ENTRIES_ 512        /* n-grams of lookahead decoding */
-#define SOTTO_DRAFT_PADDING_ 16         /* tokens after the text: the longest draft and one more */
+#define SOTTO_DRAFT_PADDING_ 16         /* tokens after the text: the longest draft and a spare */
 #define SOTTO_DEFAULT_LIST_BYTES_ 16384 /* default list_bytes of sotto_session_params */
 
 #define SOTTO_UP_(count, multiple) ((SOTTO_SIZE_(count) + (multiple)-1) / (multiple)*SOTTO_SIZE_(multiple))

@@ -60,8 +60,9 @@ typedef struct sotto_model_params {
   /* If true, opening a model verifies the checksums of the tensors. The structure of the file is
    * always verified. Default: 1. */
   uint32_t verify_checksums;
-  /* If true, weights that the file contains packed for this CPU are copied into the model's memory,
-   * for example into huge pages. `release` is called after each chunk. Default: 0. */
+  /* If true, weights that would be used in place from the file (those packed for this CPU, 4-bit
+   * weights, and all weights with SOTTO_ISA_REFERENCE) are copied into the model's memory, for
+   * example into huge pages. `release` is called after each chunk. Default: 0. */
   uint32_t copy_weights;
   /* Receives log messages. May be NULL. */
   sotto_log_fn log;

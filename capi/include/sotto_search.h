@@ -4,8 +4,8 @@
  * All sequences share the keys and values of the prompt, and each step evaluates all sequences in
  * one batch. Sequences are limited to sequence_tokens tokens, because b sequences of n tokens need
  * additional memory: about b n / context_tokens times the session's kv_bytes, and b vocabulary_size
- * floats. A search does not change the session's stream; to continue with a sequence that it found,
- * prefill its tokens.
+ * floats. A search does not change the session's stream, except that tokens that were drawn but not
+ * emitted yet are rolled back. To continue with a sequence that it found, prefill its tokens.
  */
 /* The enums and structs below are generated from capi/params/search.toml: edit that file. */
 #ifndef SOTTO_SEARCH_H
@@ -170,7 +170,9 @@ SOTTO_API void sotto_search_params_init(sotto_search_params* params, size_t para
  * Errors, before anything is evaluated: INVALID_STATE (the stream is empty, the session has no
  * sequences or has a guide, or token healing is pending), INVALID_ARGUMENT naming the parameter
  * (also for the sampler's dola, for banned_strings, and for a watermark that replaces the selection
- * in a mode other than SOTTO_SEARCH_SAMPLE). */
+ * in a mode other than SOTTO_SEARCH_SAMPLE). Errors during the search, after which there are no
+ * sequences: INVALID_ARGUMENT (`similarity` returned a number that is not finite), GRAMMAR_DEAD_END,
+ * GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
                                             const sotto_sequence** sequences, size_t* count, sotto_error* error);
 

@@ -179,7 +179,9 @@ typedef struct sotto_piece {
   /* The bytes of the token as the vocabulary defines them. */
   const char* bytes;
   size_t byte_count;
-  /* Nanoseconds from the start of the call that decoded this token until it was decoded. */
+  /* Nanoseconds until this token was decoded, counted from the beginning of its decoding or, after
+   * sotto_sessions_next has evaluated the token before it in a batch, from the beginning of that
+   * batch. */
   uint64_t elapsed_ns;
   /* Entropy of the model's distribution of this token, before the sampler's chain: H = -sum p ln p,
    * in nats. NaN unless statistics is set. */
@@ -258,8 +260,9 @@ SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_pi
  *
  * Sessions may differ in everything but the model. The list counts as one session for threads: one
  * thread at a time may call this function or use any of the sessions, and a callback must use none
- * of them. The batch uses the threads of sessions[0], and has up to 64 sessions, and up to
- * batch_tokens of the first one that takes part; more sessions are evaluated in several batches.
+ * of them. The batch uses the threads of sessions[0], and has up to 64 sessions, and up to the
+ * larger of batch_tokens and sequence_count of the first one that takes part; more sessions are
+ * evaluated in several batches.
  * Some tokens are evaluated outside of a batch, with the same result: those of sessions with
  * draft_tokens, those of guides with another model, those that re-anchor a KV ring, and all but the
  * first of several tokens that banned strings require in one call. sotto_session_prefill evaluates
@@ -279,10 +282,11 @@ SOTTO_API sotto_status sotto_sessions_next(sotto_session* const* sessions, size_
 SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens);
 
 /* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of
- * them. Ends when a stop applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no
- * limit). The call is equivalent to sotto_session_prefill followed by a loop over
- * sotto_session_next. Returns the SOTTO_STOP_ value that says why generation ended, or an error of
- * these two functions. `prompt` may be NULL when `prompt_count` is 0. `on_piece` may be NULL. */
+ * them, and once more, with the token -1, if text was withheld until the end. Ends when a stop
+ * applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no limit). The call is equivalent to
+ * sotto_session_prefill followed by a loop over sotto_session_next. Returns the SOTTO_STOP_ value that says why
+ * generation ended, or an error of these two functions. `prompt` may be NULL when `prompt_count` is 0. `on_piece` may
+ * be NULL. */
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
@@ -354,9 +358,11 @@ typedef struct sotto_stop_params {
   const sotto_text* stop_strings;
   size_t stop_string_count;
   /* Strings that must not be generated. When the text contains one, the stream is rolled back to
-   * the token that contains the beginning of the string, and another token is drawn instead. A
-   * token is therefore emitted only when it can no longer belong to a banned string. If every
-   * continuation fails, generation ends with SOTTO_STOP_BANNED. */
+   * the token that contains the beginning of the string, and another token is drawn instead. Tokens
+   * that may belong to a banned string therefore wait before they are emitted, but at most 32 of
+   * them: a longer wait emits the oldest one, which then stays. Generation ends with
+   * SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before the
+   * next one is emitted (1024, or 256 whose rejection still matters). */
   const sotto_text* banned_strings;
   size_t banned_string_count;
 } sotto_stop_params;
@@ -477,7 +483,8 @@ SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* by
 /* Restores a saved stream. The session must have the same model, context_tokens, sink_tokens,
  * overflow and features as the saved one; with the same sampler and stops, it then generates the
  * same tokens. `bytes` may come from an untrusted source. Errors, after which the session is
- * unchanged: STATE_CORRUPT, INVALID_ARGUMENT (a session with other parameters). */
+ * unchanged: STATE_CORRUPT, INVALID_ARGUMENT (a state of another model, or of a session with other
+ * parameters). */
 SOTTO_API sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size,
                                              sotto_error* error);
 

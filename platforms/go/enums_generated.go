@@ -60,7 +60,7 @@ const (
 	TokenizerMissing Status = -13
 	// The worker threads could not be started.
 	ThreadsUnavailable Status = -14
-	// A saved state is damaged or belongs to another model.
+	// A saved state is damaged or has another version.
 	StateCorrupt Status = -15
 	// The source uses a feature that cannot be translated into an exact grammar.
 	GrammarUnsupported Status = -16

@@ -39,7 +39,7 @@ typedef enum sotto_signature_kind {
 
 typedef enum sotto_signature_status {
   SOTTO_SIGNATURE_OK = 0,
-  SOTTO_SIGNATURE_INVALID_ARGUMENT = -1, /* a NULL pointer, or bytes outside the file */
+  SOTTO_SIGNATURE_INVALID_ARGUMENT = -1, /* a NULL pointer, an unknown kind, or a part that the file does not have */
   SOTTO_SIGNATURE_CORRUPT = -2,          /* the bytes are not a complete signature of version 1 */
   SOTTO_SIGNATURE_OTHER_KEY = -3,        /* it was made with another key */
   SOTTO_SIGNATURE_FORGED = -4,           /* it was not made with the key that it names, or was changed */

@@ -58,7 +58,7 @@ const char* status_text(Status status) {
     case Status::kThreadsUnavailable:
       return "threads unavailable";
     case Status::kStateCorrupt:
-      return "saved state damaged or of another model";
+      return "saved state damaged or of another version";
     case Status::kGrammarUnsupported:
       return "no exact grammar is known for this";
     case Status::kGrammarCorrupt:

@@ -63,7 +63,7 @@ export declare const Status: {
   readonly TOKENIZER_MISSING: -13;
   /** The worker threads could not be started. */
   readonly THREADS_UNAVAILABLE: -14;
-  /** A saved state is damaged or belongs to another model. */
+  /** A saved state is damaged or has another version. */
   readonly STATE_CORRUPT: -15;
   /** The source uses a feature that cannot be translated into an exact grammar. */
   readonly GRAMMAR_UNSUPPORTED: -16;
@@ -679,8 +679,9 @@ export interface ModelParams {
    */
   verifyChecksums?: boolean;
   /**
-   * If true, weights that the file contains packed for this CPU are copied into the model's memory, for example into
-   * huge pages. `release` is called after each chunk. Default: 0.
+   * If true, weights that would be used in place from the file (those packed for this CPU, 4-bit weights, and all
+   * weights with SOTTO_ISA_REFERENCE) are copied into the model's memory, for example into huge pages. `release` is
+   * called after each chunk. Default: 0.
    */
   copyWeights?: boolean;
   /** Receives log messages. May be null. */
@@ -1042,8 +1043,10 @@ export interface StopParams {
   stopStrings?: readonly (Text)[];
   /**
    * Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
-   * contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when it
-   * can no longer belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
+   * contains the beginning of the string, and another token is drawn instead. Tokens that may belong to a banned string
+   * therefore wait before they are emitted, but at most 32 of them: a longer wait emits the oldest one, which then
+   * stays. Generation ends with SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected
+   * before the next one is emitted (1024, or 256 whose rejection still matters).
    */
   bannedStrings?: readonly (Text)[];
 }

@@ -80,7 +80,7 @@ class Status(_Named):
     THREADS_UNAVAILABLE = -14
     """The worker threads could not be started."""
     STATE_CORRUPT = -15
-    """A saved state is damaged or belongs to another model."""
+    """A saved state is damaged or has another version."""
     GRAMMAR_UNSUPPORTED = -16
     """The source uses a feature that cannot be translated into an exact grammar."""
     GRAMMAR_CORRUPT = -17

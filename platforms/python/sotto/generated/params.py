@@ -134,8 +134,9 @@ class ModelParams:
     """If true, opening a model verifies the checksums of the tensors. The structure of the file is always verified.
     Default: 1."""
     copy_weights: bool | None = None
-    """If true, weights that the file contains packed for this CPU are copied into the model's memory, for example into
-    huge pages. `release` is called after each chunk. Default: 0."""
+    """If true, weights that would be used in place from the file (those packed for this CPU, 4-bit weights, and all
+    weights with SOTTO_ISA_REFERENCE) are copied into the model's memory, for example into huge pages. `release` is
+    called after each chunk. Default: 0."""
     log: Callable[[LogLevel, str], None] | None = None
     """Receives log messages. May be None."""
 
@@ -443,8 +444,10 @@ class StopParams:
     the stream cannot be rewound that far (see sotto_session_rewind)."""
     banned_strings: Sequence[Text] | None = None
     """Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
-    contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when it
-    can no longer belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED."""
+    contains the beginning of the string, and another token is drawn instead. Tokens that may belong to a banned string
+    therefore wait before they are emitted, but at most 32 of them: a longer wait emits the oldest one, which then
+    stays. Generation ends with SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before
+    the next one is emitted (1024, or 256 whose rejection still matters)."""
 
 
 @dataclass(frozen=True)

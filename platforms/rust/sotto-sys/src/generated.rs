@@ -70,7 +70,7 @@ pub const SOTTO_TEXT_INVALID: i32 = -12;
 pub const SOTTO_TOKENIZER_MISSING: i32 = -13;
 /// The worker threads could not be started.
 pub const SOTTO_THREADS_UNAVAILABLE: i32 = -14;
-/// A saved state is damaged or belongs to another model.
+/// A saved state is damaged or has another version.
 pub const SOTTO_STATE_CORRUPT: i32 = -15;
 /// The source uses a feature that cannot be translated into an exact grammar.
 pub const SOTTO_GRAMMAR_UNSUPPORTED: i32 = -16;
@@ -724,8 +724,9 @@ pub struct sotto_model_params {
     /// If true, opening a model verifies the checksums of the tensors. The structure of the file is
     /// always verified. Default: 1.
     pub verify_checksums: u32,
-    /// If true, weights that the file contains packed for this CPU are copied into the model's
-    /// memory, for example into huge pages. `release` is called after each chunk. Default: 0.
+    /// If true, weights that would be used in place from the file (those packed for this CPU, 4-bit
+    /// weights, and all weights with SOTTO_ISA_REFERENCE) are copied into the model's memory, for
+    /// example into huge pages. `release` is called after each chunk. Default: 0.
     pub copy_weights: u32,
     /// Receives log messages. May be none.
     pub log: sotto_log_fn,
@@ -1303,7 +1304,9 @@ pub struct sotto_piece {
     /// The bytes of the token as the vocabulary defines them.
     pub bytes: *const u8,
     pub byte_count: usize,
-    /// Nanoseconds from the start of the call that decoded this token until it was decoded.
+    /// Nanoseconds until this token was decoded, counted from the beginning of its decoding or,
+    /// after sotto_sessions_next has evaluated the token before it in a batch, from the beginning
+    /// of that batch.
     pub elapsed_ns: u64,
     /// Entropy of the model's distribution of this token, before the sampler's chain: H = -sum p ln
     /// p, in nats. NaN unless statistics is set.
@@ -1357,9 +1360,11 @@ pub struct sotto_stop_params {
     pub stop_strings: *const sotto_text,
     pub stop_string_count: usize,
     /// Strings that must not be generated. When the text contains one, the stream is rolled back to
-    /// the token that contains the beginning of the string, and another token is drawn instead. A
-    /// token is therefore emitted only when it can no longer belong to a banned string. If every
-    /// continuation fails, generation ends with SOTTO_STOP_BANNED.
+    /// the token that contains the beginning of the string, and another token is drawn instead.
+    /// Tokens that may belong to a banned string therefore wait before they are emitted, but at
+    /// most 32 of them: a longer wait emits the oldest one, which then stays. Generation ends with
+    /// SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before the
+    /// next one is emitted (1024, or 256 whose rejection still matters).
     pub banned_strings: *const sotto_text,
     pub banned_string_count: usize,
 }

@@ -759,7 +759,7 @@ pub enum Status {
     TokenizerMissing,
     /// The worker threads could not be started.
     ThreadsUnavailable,
-    /// A saved state is damaged or belongs to another model.
+    /// A saved state is damaged or has another version.
     StateCorrupt,
     /// The source uses a feature that cannot be translated into an exact grammar.
     GrammarUnsupported,
@@ -1085,7 +1085,8 @@ impl ModelParams {
         /// If true, opening a model verifies the checksums of the tensors. The structure of the
         /// file is always verified. Default: 1.
         verify_checksums: bool,
-        /// If true, weights that the file contains packed for this CPU are copied into the model's
+        /// If true, weights that would be used in place from the file (those packed for this CPU,
+        /// 4-bit weights, and all weights with SOTTO_ISA_REFERENCE) are copied into the model's
         /// memory, for example into huge pages. `release` is called after each chunk. Default: 0.
         copy_weights: bool,
     }
@@ -1690,9 +1691,11 @@ impl StopParams {
     }
 
     /// Strings that must not be generated. When the text contains one, the stream is rolled back to
-    /// the token that contains the beginning of the string, and another token is drawn instead. A
-    /// token is therefore emitted only when it can no longer belong to a banned string. If every
-    /// continuation fails, generation ends with SOTTO_STOP_BANNED.
+    /// the token that contains the beginning of the string, and another token is drawn instead.
+    /// Tokens that may belong to a banned string therefore wait before they are emitted, but at
+    /// most 32 of them: a longer wait emits the oldest one, which then stays. Generation ends with
+    /// SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before the
+    /// next one is emitted (1024, or 256 whose rejection still matters).
     #[must_use]
     pub fn banned_strings(mut self, banned_strings: impl Into<Vec<String>>) -> Self {
         self.banned_strings = Some(banned_strings.into());

@@ -59,7 +59,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
   public static let tokenizerMissing = Status(rawValue: -13)
   /// The worker threads could not be started.
   public static let threadsUnavailable = Status(rawValue: -14)
-  /// A saved state is damaged or belongs to another model.
+  /// A saved state is damaged or has another version.
   public static let stateCorrupt = Status(rawValue: -15)
   /// The source uses a feature that cannot be translated into an exact grammar.
   public static let grammarUnsupported = Status(rawValue: -16)

@@ -11,8 +11,9 @@ public final class ModelParams {
      */
     public boolean verifyChecksums;
     /**
-     * If true, weights that the file contains packed for this CPU are copied into the model's memory, for example into
-     * huge pages. `release` is called after each chunk. Default: 0.
+     * If true, weights that would be used in place from the file (those packed for this CPU, 4-bit weights, and all
+     * weights with SOTTO_ISA_REFERENCE) are copied into the model's memory, for example into huge pages. `release` is
+     * called after each chunk. Default: 0.
      */
     public boolean copyWeights;
     /** Receives log messages. May be null. */

@@ -61,7 +61,7 @@ public enum Status implements Constant {
     TOKENIZER_MISSING(-13),
     /** The worker threads could not be started. */
     THREADS_UNAVAILABLE(-14),
-    /** A saved state is damaged or belongs to another model. */
+    /** A saved state is damaged or has another version. */
     STATE_CORRUPT(-15),
     /** The source uses a feature that cannot be translated into an exact grammar. */
     GRAMMAR_UNSUPPORTED(-16),

@@ -43,8 +43,10 @@ public final class StopParams {
     public String[] stopStrings;
     /**
      * Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
-     * contains the beginning of the string, and another token is drawn instead. A token is therefore emitted only when
-     * it can no longer belong to a banned string. If every continuation fails, generation ends with SOTTO_STOP_BANNED.
+     * contains the beginning of the string, and another token is drawn instead. Tokens that may belong to a banned
+     * string therefore wait before they are emitted, but at most 32 of them: a longer wait emits the oldest one, which
+     * then stays. Generation ends with SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are
+     * rejected before the next one is emitted (1024, or 256 whose rejection still matters).
      */
     public String[] bannedStrings;
 
