@@ -34,13 +34,14 @@ inline double ln(double x) {
   const double z = s * s;
   double r = 0;
   for (int n = 23; n >= 3; n -= 2) r = z * (2.0 / n + r);
-  constexpr double kLnTwoHigh = 0x1.62e42fefp-1;  // has 32 bits, so that its product with any exponent is exact
+  constexpr double kLnTwoHigh = 0x1.62e42fefp-1;  // has 33 bits, so that its product with any exponent is exact
   constexpr double kLnTwoLow = 0x1.473de6af278edp-34;
   const auto k = static_cast<double>(exponent);
   return k * kLnTwoHigh + (f - (s * (f - r) - k * kLnTwoLow));
 }
 
-// Returns e^x, with an error of at most 2 ulp. Results below the smallest normal number become 0.
+// Returns e^x, with an error of at most 2 ulp for -708 <= x <= 709. Below this range the result is 0, and above it
+// infinity.
 inline double e_to(double x) {
   if (!(x <= 709)) return x > 709 ? std::numeric_limits<double>::infinity() : x;
   if (x < -708) return 0;

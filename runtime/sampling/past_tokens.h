@@ -1,6 +1,6 @@
 // Statistics of the history for the stages that reduce repetition: the tokens in reverse order, the earlier occurrences
-// of the newest tokens, and the weights of the penalty window. Each is computed on demand, at most once per sampled
-// token.
+// of the newest tokens, and the weights of the penalty window. Each is computed on demand and kept for the other
+// stages until begin(), or until in_order() or table() lets a caller overwrite it.
 #pragma once
 
 #include <bit>

@@ -38,7 +38,7 @@ std::span<const int32_t> DraftPool::find(int32_t token) const {
 }
 
 void DraftedTokens::layout(Arena& arena, uint32_t context_tokens, bool used) {
-  // An additional element holds the pending token.
+  // One element is spare.
   tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
 }
 

@@ -67,7 +67,7 @@ class Drafting {
       : decoder_(&decoder), stream_(&stream), output_(&output), cancellation_(&cancellation) {}
 
   void layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens);
-  // Requires layout() over real memory. Nothing is drafted until set_params() is called.
+  // Requires layout() over real memory. Until set_params() is called, only text that a constraint forces is drafted.
   void init();
 
   // Validates all parameters except the drafting session itself.

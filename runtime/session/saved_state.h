@@ -1,8 +1,9 @@
 // The format of a saved session: portable bytes with a checksum. All numbers are little-endian, in this order:
 //   header: magic, version, size, the model's fingerprint, the session's configuration;
 //   KV sequence: tokens, positions, keys and values in use (runtime/transformer/kv_sequence_image.h);
-//   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, the stop that
-//     will end or has ended the text, and the state of each token (sampler, withheld text);
+//   stream: counts, the pending token, the start of the answer, and the stops that will end or have ended the text;
+//     then the bytes of token healing, the state of each token (sampler, withheld text, flags), and the buffered and
+//     rejected tokens;
 //   XXH64 of all bytes before it.
 // The format contains no sampler parameters, stops, constraint, guide or timings, and random numbers need no state
 // (runtime/base/random.h).

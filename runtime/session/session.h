@@ -73,7 +73,8 @@ class Session {
   Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score);
   Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
 
-  // Searches for continuations of the stream, which does not change. `*sequences` are valid until the next call.
+  // Searches for continuations of the stream, from which only buffered tokens are removed. `*sequences` are valid until
+  // the next call.
   Status search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error);
 
   const TokenStream& stream() const { return parts_.stream; }

@@ -2,8 +2,8 @@
 // each weight is read once. Everything else stays separate, so each session generates the same text as alone.
 //
 // evaluate() evaluates the pending tokens of all sessions that need logits, and next() then continues one session,
-// evaluating a token only if evaluate() has not. Sessions that draft or must be re-anchored cannot join the batch, so
-// next() evaluates their tokens as usual.
+// evaluating a token only if evaluate() has not. Sessions with draft_tokens and those that must be re-anchored cannot
+// join the batch, so next() evaluates their tokens as usual.
 #pragma once
 
 #include <cstddef>

@@ -89,7 +89,7 @@ class Matcher {
   Status test_text(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
   // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
-  // rollback_count, or the number accepted since the last restart() or fork().
+  // rollback_count, or the number accepted since the last reset(), restart() or fork() of this sequence.
   Status rewind(uint64_t count);
   // Remembers the current state of sequence 0, to which restart() returns.
   void mark_start();

@@ -56,8 +56,8 @@ SOTTO_STAGES(SOTTO_DECLARE_STAGE)
 #undef SOTTO_DECLARE_STAGE
 }  // namespace stages
 
-// Keeps tokens with p >= min_p, or only the most likely token if min_p > 1. Keeps at least `min_keep` tokens (1 or
-// more), or all tokens if there are fewer. Several stages and Mirostat use it (truncation.cpp).
+// Keeps the tokens with p >= min_p, but at least the `min_keep` (1 or more) most likely ones, or all if there are
+// fewer. Several stages and Mirostat use it (truncation.cpp).
 void keep_probable(Candidates& candidates, double min_p, size_t min_keep);
 
 }  // namespace sotto
