@@ -791,11 +791,11 @@ type StopParams struct {
 	// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
 	// stream.
 	StopTokens []Token
-	// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The
-	// stream is then rewound to the end of the emitted text, so that generation can continue this text. If the text
-	// ends inside a token, other tokens replace it and spell its part of the text, the longest possible token first.
-	// The token stays if the vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the
-	// text stay if the stream cannot be rewound that far (see sotto_session_rewind).
+	// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. At the
+	// end, the stream is truncated to the emitted text, so that generation can continue this text. If the text ends
+	// inside a token, the token is replaced by others that spell the emitted part of it, each the longest possible one,
+	// or stays whole if the vocabulary has no such tokens or the context has no space for them. If the stream cannot be
+	// rewound that far (see sotto_session_rewind), it is not truncated.
 	StopStrings []string
 	// Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
 	// contains the beginning of the string, and another token is drawn instead. Tokens that may belong to a banned

@@ -1034,11 +1034,11 @@ export interface StopParams {
    */
   stopTokens?: readonly (number)[];
   /**
-   * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The stream
-   * is then rewound to the end of the emitted text, so that generation can continue this text. If the text ends inside
-   * a token, other tokens replace it and spell its part of the text, the longest possible token first. The token stays
-   * if the vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the text stay if the
-   * stream cannot be rewound that far (see sotto_session_rewind).
+   * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. At the
+   * end, the stream is truncated to the emitted text, so that generation can continue this text. If the text ends
+   * inside a token, the token is replaced by others that spell the emitted part of it, each the longest possible one,
+   * or stays whole if the vocabulary has no such tokens or the context has no space for them. If the stream cannot be
+   * rewound that far (see sotto_session_rewind), it is not truncated.
    */
   stopStrings?: readonly (Text)[];
   /**

@@ -1352,11 +1352,11 @@ pub struct sotto_stop_params {
     pub stop_tokens: *const sotto_token,
     pub stop_token_count: usize,
     /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span
-    /// several tokens. The stream is then rewound to the end of the emitted text, so that
-    /// generation can continue this text. If the text ends inside a token, other tokens replace it
-    /// and spell its part of the text, the longest possible token first. The token stays if the
-    /// vocabulary cannot spell this part, or if the context cannot hold it. All tokens after the
-    /// text stay if the stream cannot be rewound that far (see sotto_session_rewind).
+    /// several tokens. At the end, the stream is truncated to the emitted text, so that generation
+    /// can continue this text. If the text ends inside a token, the token is replaced by others
+    /// that spell the emitted part of it, each the longest possible one, or stays whole if the
+    /// vocabulary has no such tokens or the context has no space for them. If the stream cannot be
+    /// rewound that far (see sotto_session_rewind), it is not truncated.
     pub stop_strings: *const sotto_text,
     pub stop_string_count: usize,
     /// Strings that must not be generated. When the text contains one, the stream is rolled back to
