@@ -184,10 +184,11 @@ struct Kernels {
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                       float* kept_x, int32_t* kept_ids);
 
-  // Returns the sum of to_fixed(weight_i) over the elements with x_i >= ceiling. Collects the other elements with x_i
-  // >= floor: writes first + i to `between`, in order. `between` must have capacity for n elements, and those after the
-  // collected ones may be overwritten. `between` may be null if floor >= ceiling. If the ceiling is NaN, no x_i reaches
-  // it. Weights are from 0 to 1.
+  // Sums the elements above one bound and collects those between two bounds. Elements with x_i >= ceiling add
+  // to_fixed(weight_i) to the sum; weights are from 0 to 1. For elements with floor <= x_i < ceiling, writes first + i
+  // to `between`, in ascending order. If the ceiling is NaN, nothing is summed, and all elements with x_i >= floor are
+  // collected. `between` must have capacity for n elements, of which those after the collected ones may be overwritten.
+  // It may be null if floor >= ceiling.
   CollectedSum (*sum_and_collect)(const float* x, float floor, float ceiling, const float* weights, int32_t first,
                                   size_t n, int32_t* between);
 };

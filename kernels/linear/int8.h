@@ -51,10 +51,12 @@ inline constexpr TileLayout kNeonTiles = {8, 2, 4, 1, std::numeric_limits<uint32
 inline constexpr TileLayout kDotprodTiles = {16, 4, 1, 1, std::numeric_limits<uint32_t>::max()};
 inline constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, std::numeric_limits<uint32_t>::max()};
 
-// Maximum number of rows in a small batch. Scratch memory holds the reordered activations: 2 bytes per input for each
-// row of a small batch, padded to 8 inputs, but only 1 byte for those of a large batch, in tiles of 16 rows by 64
-// inputs. Kernels that need 2 bytes therefore process half of the rows of a large batch per pass.
+// Maximum number of rows in a small batch.
 inline constexpr size_t kSmallBatchRows = 12;
+
+// Returns the size of the scratch memory that holds the reordered activations. A small batch takes 2 bytes per input
+// of each row, padded to 8 inputs. A large batch takes 1 byte, in tiles of 16 rows by 64 inputs. Kernels that need 2
+// bytes make two passes over a large batch, each over half of its rows.
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * align_up(inputs, 8) * sizeof(int16_t);
   return align_up(rows, 16) * align_up(inputs, 64);

@@ -47,9 +47,9 @@ class Session {
   const SpeculationInfo& speculation_info() const { return parts_.drafting.info(); }
 
   void reset() { parts_.reset(); }
-  // Evaluates a prompt and starts an answer. First tries to roll back buffered tokens; those that cannot be rolled back
-  // stay in the stream but are never emitted. Without tokens, the text continues, and only the counts of the answer
-  // start again.
+  // Evaluates a prompt and starts an answer. Buffered tokens are rolled back before the prompt. If that is impossible,
+  // they stay in the stream but are never emitted. An empty prompt continues the text, and only restarts the counts of
+  // the answer.
   Status prefill(std::span<const int32_t> tokens);
   // Begins an empty stream with `count` rows of embeddings.
   Status prefill_embeddings(const float* embeddings, size_t count);

@@ -213,7 +213,8 @@ Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancel
   const uint64_t kept = agreed - std::min(agreed, mirrored_from_);
   const bool fits =
       params_.overflow != Overflow::kStop || first + text.size() - mirrored_from_ <= params_.context_tokens;
-  // If no token follows, the last one is evaluated again, as if it had been dropped, too.
+  // If the text adds no token, the last common one is evaluated again for its logits, so the sequence must be able to
+  // rewind to the token before it.
   const bool is_followed = agreed < first + text.size() || kept == known;
   if (agreed > oldest && kv_.can_rewind(is_followed ? kept : kept - 1) && fits) {
     if (kept < known) kv_.rewind(kept);

@@ -276,10 +276,11 @@ bool KvSequence::can_rewind(uint64_t count) const {
   if (count > token_count_ || count < embedded_count_) return false;
   if (count == token_count_) return true;
   const uint64_t dropped = token_count_ - count;
-  // The keys and values from before the last re-anchoring are gone. A slot that has been overwritten is missing from
-  // the windows of all earlier tokens. The newest token can still be dropped if another one is appended next, because
-  // that one takes its slot and attends to the same window. In between, the caller must not drop a second token, nor
-  // request logits: the last token would be evaluated again over a window that lacks an older token.
+  // Re-anchoring replaces all keys and values, so a rewind cannot go back beyond it, nor begin while it is due. Once
+  // the ring is full, each token overwrites the slot of an old one, to which the tokens in between attended, so none of
+  // these can be evaluated again. Only the newest token can then be dropped, provided that another one is appended
+  // next, because that one takes the same slot and attends to the same window. Until then, the caller must not drop a
+  // second token or request logits.
   if (reanchor_due_ || count < anchor_) return false;
   return position_ <= params_.context_tokens || dropped == 1;
 }

@@ -22,7 +22,7 @@ inline constexpr uint32_t kNoLoop = UINT32_MAX;
 struct GrammarState {
   static constexpr uint8_t kFinal = 1;  // the rule may end here
   static constexpr uint8_t kLast = 2;   // the rule must end here: the state has no moves and no calls
-  // Characters that have a class lead only to the end of the rule.
+  // The rule ends after any character that has a class and can be read here, without an alternative.
   static constexpr uint8_t kSingle = 4;
   // Among the strings over all character classes, exactly those of at most any_count characters are allowed.
   static constexpr uint8_t kExact = 8;
@@ -37,7 +37,7 @@ struct GrammarState {
   uint32_t first_call;
   uint8_t flags;
   // Lower bounds of the strings that may follow (lookahead.h).
-  uint8_t single_classes;   // each character of these classes leads to the end of the rule
+  uint8_t single_classes;   // the rule may end after each character of these classes
   uint8_t endless_classes;  // strings of any length are allowed, of characters of these classes
   // All strings of up to this number of characters of any class are allowed. 0 if all classes are endless.
   uint8_t any_count;

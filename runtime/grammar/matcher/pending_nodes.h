@@ -5,12 +5,13 @@
 // order: a rule that calls itself first (left recursion) is its own parent. Nodes are therefore collected while the
 // step runs, and store() stores them together at its end:
 //   1. Usually every pending node refers only to earlier ones. Then they are stored one by one.
-//   2. Otherwise, nodes that inherit frames from each other in a cycle, by tail calls, have the same frames. Such
-//      nodes become one group: a strongly connected component of the tail links.
-//   3. Groups that are each other's parents become one component of the stack store: a strongly connected component of
-//      the parent links. If an equivalent component is already stored below it, that one is used instead. Repeated left
-//      and right recursion of a rule therefore does not add a node with every repetition.
-// Components are found with Tarjan's algorithm (automata/components.h).
+//   2. Otherwise, nodes refer to each other by two kinds of links: a tail link leads to a node whose frames are
+//      inherited, and a parent link to the node below a frame. Nodes on a cycle of tail links inherit the same frames,
+//      so they form one group.
+//   3. Groups on a cycle of parent links form one component of the stack store. If an equivalent component is already
+//      stored below it, that one is used instead, so repeated left or right recursion of a rule does not add a node
+//      with every repetition.
+// Groups and components are strongly connected components, which Tarjan's algorithm finds (automata/components.h).
 #pragma once
 
 #include <cstdint>

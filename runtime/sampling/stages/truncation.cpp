@@ -251,8 +251,8 @@ void tail_free(Candidates& candidates, const StageInput& input) {
   candidates.keep_top(std::max({kept, min_keep, size_t{1}}));
 }
 
-// XTC, "exclude top choices" (p-e-w 2024): at random steps, keeps only the least likely of the tokens with
-// p >= threshold, provided that at least min_keep tokens remain.
+// XTC, "exclude top choices" (p-e-w 2024): at random steps, drops the tokens with p >= threshold, except for
+// the least likely of them. Drops none if fewer than min_keep tokens would remain.
 void xtc(Candidates& candidates, const StageInput& input) {
   if (uniform(draw_bits(input, DrawLane::kXtc)) >= static_cast<double>(input.params.xtc_probability)) return;
   if (is_empty(candidates)) return;
