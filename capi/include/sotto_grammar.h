@@ -251,7 +251,7 @@ typedef struct sotto_matcher_info {
   uint32_t struct_size;
   /* True if the text is complete and may end here. */
   uint32_t may_end;
-  /* True if the grammar allows nothing more. */
+  /* True if the text is complete and nothing may follow, or finish_within is used up. */
   uint32_t must_end;
   uint32_t reserved;
   /* Number of tokens and texts that sequence 0 has accepted since it was reset, without those that

@@ -37,7 +37,7 @@ func newChatInfo(c *C.sotto_chat_info) ChatInfo {
 type MatcherInfo struct {
 	// True if the text is complete and may end here.
 	MayEnd bool
-	// True if the grammar allows nothing more.
+	// True if the text is complete and nothing may follow, or finish_within is used up.
 	MustEnd bool
 	// Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.
 	TokenCount uint64

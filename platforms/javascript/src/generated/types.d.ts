@@ -1110,7 +1110,7 @@ export interface ChatInfo {
 export interface MatcherInfo {
   /** True if the text is complete and may end here. */
   readonly mayEnd: boolean;
-  /** True if the grammar allows nothing more. */
+  /** True if the text is complete and nothing may follow, or finish_within is used up. */
   readonly mustEnd: boolean;
   /**
    * Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.

@@ -38,7 +38,7 @@ class MatcherInfo:
     may_end: bool
     """True if the text is complete and may end here."""
     must_end: bool
-    """True if the grammar allows nothing more."""
+    """True if the text is complete and nothing may follow, or finish_within is used up."""
     token_count: int
     """Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled
     back."""

@@ -706,7 +706,7 @@ pub struct sotto_matcher_info {
     pub struct_size: u32,
     /// True if the text is complete and may end here.
     pub may_end: u32,
-    /// True if the grammar allows nothing more.
+    /// True if the text is complete and nothing may follow, or finish_within is used up.
     pub must_end: u32,
     pub reserved: u32,
     /// Number of tokens and texts that sequence 0 has accepted since it was reset, without those

@@ -1845,7 +1845,7 @@ impl From<sys::sotto_chat_info> for ChatInfo {
 pub struct MatcherInfo {
     /// True if the text is complete and may end here.
     pub may_end: bool,
-    /// True if the grammar allows nothing more.
+    /// True if the text is complete and nothing may follow, or finish_within is used up.
     pub must_end: bool,
     /// Number of tokens and texts that sequence 0 has accepted since it was reset, without those
     /// that were rolled back.

@@ -31,7 +31,7 @@ public struct ChatInfo: Sendable {
 public struct MatcherInfo: Sendable {
   /// True if the text is complete and may end here.
   public let mayEnd: Bool
-  /// True if the grammar allows nothing more.
+  /// True if the text is complete and nothing may follow, or finish_within is used up.
   public let mustEnd: Bool
   /// Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.
   public let tokenCount: UInt64

@@ -5,7 +5,7 @@ package io.github.sotto;
 public final class MatcherInfo {
     /** True if the text is complete and may end here. */
     public boolean mayEnd;
-    /** True if the grammar allows nothing more. */
+    /** True if the text is complete and nothing may follow, or finish_within is used up. */
     public boolean mustEnd;
     /**
      * Number of tokens and texts that sequence 0 has accepted since it was reset, without those that were rolled back.
