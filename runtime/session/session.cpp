@@ -184,8 +184,8 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
   SOTTO_TRY(check_tokens("tokens", tokens, parts_.stream.model().config().vocabulary_size, &last_error_));
   if (!tokens.empty()) {
     SOTTO_TRY(require_space(parts_.output.emitted_count(), tokens.size()));
-    parts_.output.drop_buffered();
-    // Buffered tokens that could not be rolled back occupy slots as well.
+    parts_.output.try_roll_back();
+    // Buffered tokens that could not be rolled back occupy slots as well, until clear() below drops them.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
     parts_.stop = parts_.stream.evaluate(&parts_.cancellation);
     if (parts_.stop != Status::kOk) return parts_.stop;

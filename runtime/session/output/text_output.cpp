@@ -198,10 +198,6 @@ Status TextOutput::roll_back(Error* error) {
               "buffered tokens cannot be rolled back: the KV ring or the constraint does not go back that far");
 }
 
-void TextOutput::drop_buffered() {
-  if (roll_back() != Status::kOk) state_->buffer.truncate(0);
-}
-
 Status TextOutput::rewind(uint64_t count) {
   if (count > stream_->token_count()) return Status::kInvalidArgument;
   if (count == stream_->token_count()) return Status::kOk;

@@ -127,9 +127,6 @@ class TextOutput {
   Status roll_back(Error* error = nullptr);
   // Like roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.
   void try_roll_back() { (void)roll_back(); }
-  // Rolls back the buffered tokens before a prompt. Tokens that cannot be rolled back stay in the stream but are not
-  // emitted.
-  void drop_buffered();
   Status rewind(uint64_t count);
   // Matches the emitted and the buffered text again, after the strings or the stream have changed.
   void rebuild();

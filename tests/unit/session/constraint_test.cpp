@@ -127,6 +127,30 @@ TEST(Constraint, CanBeRemovedIfBufferedTokensStay) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
+TEST(Constraint, PromptsThatDoNotFitKeepBufferedTokens) {
+  constexpr uint32_t kContextTokens = 32;
+  const int32_t a = token_of("a"), b = token_of("b");
+  Automaton automaton({{{a, 0}, {b, 0}}}, {}), same({{{a, 0}, {b, 0}}}, {});
+  const auto shape = [](SessionParams& params) { params.context_tokens = kContextTokens; };
+  OpenedSession session(text_model(), shape), other(text_model(), shape);
+  for (const auto& [opened, constraint] : {std::pair(&session, &automaton), std::pair(&other, &same)}) {
+    opened->sample(11);
+    opened->ban({"aaaaab", "bbbbba"});
+    opened->prefill(kPrompt);
+    ASSERT_EQ((*opened)->set_constraint(constraint->get()), Status::kOk);
+    ASSERT_EQ(opened->generate(3).tokens.size(), 3u);
+    constraint->memory = 0;
+  }
+  const uint64_t emitted = kPrompt.size() + 3;
+  ASSERT_GT(session->token_count(), emitted);  // further tokens are buffered
+  const std::vector<int32_t> prompt(kContextTokens - emitted, a);
+  ASSERT_EQ(session->prefill(prompt), Status::kPromptTooLong);
+  const Generated all = other.generate(60), rest = session.generate(60);
+  EXPECT_GT(all.tokens.size(), 3u);
+  EXPECT_EQ(rest.tokens, all.tokens);
+  EXPECT_EQ(rest.text, all.text);
+}
+
 TEST(Constraint, WorksWithBannedStringsAndRings) {
   std::mt19937 random(4);
   const int32_t a = token_of("a"), b = token_of("b"), ab = token_of("ab"), bc = token_of("bc");
