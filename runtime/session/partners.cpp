@@ -30,6 +30,8 @@ Status check_guide(const SessionParts& client, const SessionParts& guide, Error*
     reason = "guide already guides another session";
   } else if (is_drafter(guide)) {
     reason = "guide is the draft session of another session";
+  } else if (is_drafter(client)) {
+    reason = "guide is set, but the session is a draft session itself";
   }
   return reason == nullptr ? Status::kOk : fail(error, Status::kInvalidArgument, reason);
 }

@@ -213,12 +213,13 @@ TEST(Guide, RejectionNamesTheArgument) {
   OpenedSession mute(model_without_text());
   refuse(session, mute.get(), "vocabulary_size");
   OpenedSession drafted(text_model(), [](SessionParams& params) { params.draft_tokens = 4; });
-  OpenedSession drafter(text_model());
+  OpenedSession drafter(text_model(), with_guide);
   SpeculationParams drafts;
   drafts.sources = kDraftSession;
   drafts.draft_session = drafter.get();
   ASSERT_EQ(drafted->set_speculation(drafts, nullptr), Status::kOk);
-  refuse(session, drafter.get(), "draft session");
+  refuse(session, drafter.get(), "guide is the draft session");
+  refuse(drafter, third.get(), "the session is a draft session itself");
   ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);
   refuse(other, session.get(), "guide has a guide itself");
   refuse(other, plain.get(), "guides another");
