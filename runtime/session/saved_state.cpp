@@ -173,7 +173,7 @@ SavedState::Header SavedState::make_header(const TokenStream& stream) {
 // Verifies the checksum and compares the header with `expected`.
 Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& expected, Error* error) {
   if (bytes.size() < kHeaderSize + Header::kChecksumSize) {
-    return corrupt_at("shorter than a saved state's header", bytes.size(), error);
+    return corrupt_at("the saved state is shorter than its header", bytes.size(), error);
   }
   ByteReader reader(bytes);
   uint8_t magic[sizeof Header::kMagic];
@@ -183,20 +183,20 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
   }
   const auto version = reader.get<uint32_t>();
   if (version != Header::kVersion) {
-    return fail_at(error, Status::kStateCorrupt, sizeof magic, "version ", version, "; this library reads version ",
-                   Header::kVersion);
+    return fail_at(error, Status::kStateCorrupt, sizeof magic, "the saved state has version ", version,
+                   "; this library reads version ", Header::kVersion);
   }
-  if (reader.get<uint32_t>() != 0) return corrupt_at("the header is damaged", 12, error);
+  if (reader.get<uint32_t>() != 0) return corrupt_at("the header of the saved state is damaged", 12, error);
   Header saved;
   saved.visit(&reader);
   if (saved.size != bytes.size()) {
-    return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes; it must have ",
-                   saved.size);
+    return fail_at(error, Status::kStateCorrupt, bytes.size(), "the saved state has ", bytes.size(),
+                   " bytes; it must have ", saved.size);
   }
   const size_t hashed = bytes.size() - Header::kChecksumSize;
   ByteReader tail(bytes.subspan(hashed));
   if (tail.get<uint64_t>() != xxhash64(bytes.data(), hashed)) {
-    return corrupt_at("has a wrong checksum", hashed, error);
+    return corrupt_at("the saved state has a wrong checksum", hashed, error);
   }
   if (saved.fingerprint != expected.fingerprint) {
     return fail(error, Status::kInvalidArgument, "the saved state belongs to another model");

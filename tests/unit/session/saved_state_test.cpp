@@ -176,7 +176,7 @@ TEST(SavedState, DetectsEveryFlippedByte) {
       bytes[i] ^= bits;
       Error error;
       ASSERT_EQ(SavedState::restore(bytes, target.get(), &error), Status::kStateCorrupt) << i;
-      ASSERT_NE(error.message[0], '\0');
+      ASSERT_NE(std::string(error.message).find("saved state"), std::string::npos) << error.message;
     }
   }
   for (size_t size = 0; size < small.bytes.size(); ++size) {
@@ -184,7 +184,9 @@ TEST(SavedState, DetectsEveryFlippedByte) {
   }
   std::vector<uint8_t> longer = small.bytes;
   longer.push_back(0);
-  EXPECT_EQ(SavedState::restore(longer, target.get(), nullptr), Status::kStateCorrupt);
+  Error error;
+  EXPECT_EQ(SavedState::restore(longer, target.get(), &error), Status::kStateCorrupt);
+  EXPECT_EQ(std::string(error.message).rfind("the saved state has ", 0), 0u) << error.message;
   EXPECT_EQ(target->token_count(), 3u);
   EXPECT_EQ(target.logits(), logits);
 }
