@@ -24,7 +24,9 @@ void log_model(const ModelParams& params, const Model& model) {
   sotto::MessageWriter writer(&text);
   writer.add("model ready: isa ");
   writer.add(sotto::isa_name(model.isa()));
-  writer.add(model.packed_in_place() ? ", weights used from the file" : ", weights in memory");
+  writer.add(model.packs_weights()     ? ", weights packed into memory"
+             : model.packed_in_place() ? ", weights used from the file"
+                                       : ", weights copied to memory");
   params.log(params.log_user_data, SOTTO_LOG_INFO, text.message);
 }
 

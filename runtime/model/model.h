@@ -29,8 +29,10 @@ class Model {
   const TokenizerView* tokenizer() const { return view_.tokenizer(); }
   const Kernels& kernels() const { return *kernels_; }
   Isa isa() const { return kernels_->isa; }
-  // Returns whether all weights are read directly from the file, where they are packed for the instruction set.
-  bool packed_in_place() const { return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears()); }
+  // Returns whether all weights are read directly from the file: none were packed or copied.
+  bool packed_in_place() const { return !packs_weights_ && !copies_weights_; }
+  // Returns whether weights were packed into the caller's memory.
+  bool packs_weights() const { return packs_weights_; }
 
   // The LinearWeights of the result have `packed` set if the kernels read packed weights.
   const LayerView& layer(size_t index) const { return layers_[index]; }
@@ -50,6 +52,7 @@ class Model {
   ModelView view_;
   const Kernels* kernels_ = nullptr;
   int packed_section_ = -1;
+  bool packs_weights_ = false;
   bool copies_weights_ = false;
   LayerView* layers_ = nullptr;
   uint8_t* weights_ = nullptr;  // memory for all weights that are copied or packed

@@ -1,6 +1,7 @@
 // Tests copy_weights: weights that could be used in place are copied into the model's memory. Afterwards only the copy
 // is read.
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "kernels/kernels.h"
@@ -49,6 +50,11 @@ void expect_runs_from_copy(const std::vector<uint8_t>& bytes, sotto_isa isa, boo
   params.copy_weights = 1;
   params.release = note_released;
   params.release_user_data = &released;
+  std::string log;
+  params.log = [](void* user_data, sotto_log_level, const char* message) {
+    *static_cast<std::string*>(user_data) += message;
+  };
+  params.log_user_data = &log;
   size_t size;
   ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &size, nullptr), SOTTO_OK);
   GuardedBytes memory(size);
@@ -60,6 +66,7 @@ void expect_runs_from_copy(const std::vector<uint8_t>& bytes, sotto_isa isa, boo
   info.struct_size = sizeof info;
   ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
   EXPECT_EQ(info.packed_in_place, 0u);
+  EXPECT_NE(log.find(", weights copied to memory"), std::string::npos) << log;
   // Positions and metadata are always released last, and scales and biases as well if weights are packed, because
   // generating text needs them again.
   const size_t last_count = info.isa == SOTTO_ISA_REFERENCE || info.layer_weight_bits == 4 ? 2 : 3;

@@ -46,6 +46,11 @@ TEST(Inspect, ShowsWhatTheFileSaysAboutTheModel) {
   EXPECT_NE(text.find("\nsampling         no recommended values\n"), std::string::npos) << text;
 }
 
+TEST(Inspect, ReferenceReadsTheWeightsFromTheFile) {
+  const std::string text = run_sotto({"inspect", "--isa", "reference", SOTTO_DEMO_MODEL}).out;
+  EXPECT_NE(text.find(" read for each token, in place from the file\n"), std::string::npos) << text;
+}
+
 TEST(Inspect, SessionMemoryGrowsWithTheContext) {
   const json object = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const json& rows = object["session_memory"];

@@ -238,7 +238,7 @@ TEST(MemorySize, Int4WeightsNeedNoMemory) {
     ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
     EXPECT_EQ(info.layer_weight_bits, 4u);
     EXPECT_EQ(info.head_weight_bits, int8_head ? 8u : 4u);
-    EXPECT_EQ(info.packed_in_place, int8_head ? 0u : 1u);
+    EXPECT_EQ(info.packed_in_place, packs ? 0u : 1u);
   }
 }
 

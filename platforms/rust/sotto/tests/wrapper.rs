@@ -84,7 +84,7 @@ fn models_come_from_anywhere() {
         .log(move |_, message| log.lock().unwrap().push_str(message));
     let model = Model::from_bytes(&bytes, &params).unwrap();
     assert_eq!(model.info().isa, Some(Isa::Reference));
-    assert!(heard.lock().unwrap().contains("weights in memory"));
+    assert!(heard.lock().unwrap().contains("weights copied to memory"));
     assert_eq!(model.info().embedding_size, 256);
     let end = model.info().end_of_text_token.unwrap();
     assert_eq!(model.tokenize_special("<|endoftext|>").unwrap(), [end]);
