@@ -34,6 +34,8 @@ class TokenConstraint {
   Status accept_token(uint32_t sequence, int32_t token) const {
     return functions_->accept_token(object_, sequence, token);
   }
+  // Returns whether rewind(count) is possible.
+  bool can_rewind(uint64_t count) const { return functions_->can_rewind(object_, count); }
   // Undoes the last `count` calls that appended to sequence 0.
   Status rewind(uint64_t count) const { return functions_->rewind(object_, count); }
   // Makes sequence `to` a copy of `from`, in constant time.
@@ -60,6 +62,7 @@ class TokenConstraint {
     Status (*mask)(void* self, uint32_t sequence, TokenMask* mask);
     bool (*must_end)(void* self, uint32_t sequence);
     Status (*accept_token)(void* self, uint32_t sequence, int32_t token);
+    bool (*can_rewind)(void* self, uint64_t count);
     Status (*rewind)(void* self, uint64_t count);
     void (*fork)(void* self, uint32_t from, uint32_t to);
     void (*mark_start)(void* self);
@@ -76,6 +79,7 @@ class TokenConstraint {
       .must_end = [](void* self, uint32_t sequence) { return static_cast<Object*>(self)->must_end(sequence); },
       .accept_token = [](void* self, uint32_t sequence,
                          int32_t token) { return static_cast<Object*>(self)->accept_token(sequence, token); },
+      .can_rewind = [](void* self, uint64_t count) { return static_cast<Object*>(self)->can_rewind(count); },
       .rewind = [](void* self, uint64_t count) { return static_cast<Object*>(self)->rewind(count); },
       .fork = [](void* self, uint32_t from, uint32_t to) { static_cast<Object*>(self)->fork(from, to); },
       .mark_start = [](void* self) { static_cast<Object*>(self)->mark_start(); },

@@ -69,19 +69,17 @@ Status link_guide(SessionParts* client, SessionParts* guide, const GuideParams& 
   if (guide != nullptr) {
     SOTTO_TRY(check_ranges(params, error));
     SOTTO_TRY(check_guide(*client, *guide, error));
+    SOTTO_TRY(client->output.check_roll_back(error));
+    SOTTO_TRY(guide->output.check_roll_back(error));
   }
   // A guide can always be removed, even if buffered tokens cannot be rolled back.
-  const Status status = client->output.roll_back(guide == nullptr ? nullptr : error);
-  if (guide != nullptr) {
-    SOTTO_TRY(status);
-    SOTTO_TRY(guide->output.roll_back(error));
-  }
+  client->output.try_roll_back();
   release_guide(client);
-  if (guide != nullptr) {
-    client->guide = guide;
-    guide->client = client;
-    client->stream.set_guide(&guide->stream);
-  }
+  if (guide == nullptr) return Status::kOk;
+  guide->output.try_roll_back();
+  client->guide = guide;
+  guide->client = client;
+  client->stream.set_guide(&guide->stream);
   client->decoder.set_guide_params(params);
   return Status::kOk;
 }

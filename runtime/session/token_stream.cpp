@@ -156,18 +156,30 @@ void TokenStream::truncate(uint64_t count) {
   }
 }
 
-Status TokenStream::rewind(uint64_t count) {
-  if (!can_truncate(count)) return Status::kInvalidState;
-  // Count how many of the removed tokens the constraint and the guide have received.
-  const uint64_t end = token_count();
-  const uint64_t constrained = count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
-  const uint64_t guided = count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
-  if (guided > 0) {
-    if (guided > guide_->token_count() || !guide_->can_truncate(guide_->token_count() - guided)) {
-      return Status::kInvalidState;
-    }
+// Returns how many of the tokens from `count` on the constraint has received.
+uint64_t TokenStream::constrained_since(uint64_t count) const {
+  return count == 0 ? constrained_count_ : states_.count(count, token_count(), TokenState::kConstrained);
+}
+
+// Returns how many of the tokens from `count` on the guide has received.
+uint64_t TokenStream::guided_since(uint64_t count) const {
+  return count == 0 ? guided_count_ : states_.count(count, token_count(), TokenState::kGuided);
+}
+
+bool TokenStream::can_rewind(uint64_t count) const {
+  if (!can_truncate(count)) return false;
+  const uint64_t guided = guided_since(count);
+  if (guided > 0 && (guided > guide_->token_count() || !guide_->can_truncate(guide_->token_count() - guided))) {
+    return false;
   }
-  // Only the constraint can still fail, so it is rewound before anything else changes.
+  // The constraint can always return to its start.
+  const uint64_t constrained = constrained_since(count);
+  return constrained == constrained_count_ || constraint_.can_rewind(constrained);
+}
+
+Status TokenStream::rewind(uint64_t count) {
+  if (!can_rewind(count)) return Status::kInvalidState;
+  const uint64_t constrained = constrained_since(count), guided = guided_since(count);
   if (constrained > 0 && constrained == constrained_count_) {
     constraint_.restart();
   } else if (constrained > 0) {

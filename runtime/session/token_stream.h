@@ -137,6 +137,8 @@ class TokenStream {
   bool can_truncate(uint64_t count) const;
   // Truncates a stream that has no constraint and no guide to its first `count` tokens.
   void truncate(uint64_t count);
+  // Returns whether rewind(count) is possible.
+  bool can_rewind(uint64_t count) const;
   // Truncates the stream to its first `count` tokens, and rewinds the constraint and the guide to the same place.
   // Returns kInvalidState if one of them cannot be rewound that far; nothing has changed then.
   Status rewind(uint64_t count);
@@ -160,6 +162,8 @@ class TokenStream {
  private:
   Status constrain(int32_t token, size_t healed, TokenState* state);
   void set_pending(int32_t token, const TokenState& state);
+  uint64_t constrained_since(uint64_t count) const;
+  uint64_t guided_since(uint64_t count) const;
 
   const Model* model_ = nullptr;
   ResolvedSessionParams params_;

@@ -25,6 +25,7 @@ struct AnyToken {
     *size = 0;
     return Status::kOk;
   }
+  bool can_rewind(uint64_t) { return true; }
   Status rewind(uint64_t) { return Status::kOk; }
   void fork(uint32_t, uint32_t) {}
   void mark_start() {}

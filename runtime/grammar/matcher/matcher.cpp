@@ -282,7 +282,7 @@ void Matcher::restart() {
 }
 
 Status Matcher::rewind(uint64_t count) {
-  if (count > rewindable_) return Status::kInvalidState;
+  if (!can_rewind(count)) return Status::kInvalidState;
   if (count == 0) return Status::kOk;
   accepted_ -= count;
   rewindable_ -= count;

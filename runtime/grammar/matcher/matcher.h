@@ -88,6 +88,8 @@ class Matcher {
   // result, and `*matches` if it allows exactly this text.
   Status test_text(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
+  // Returns whether rewind(count) is possible.
+  bool can_rewind(uint64_t count) const { return count <= rewindable_; }
   // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
   // rollback_count, or the number accepted since the last reset(), restart() or fork() of this sequence.
   Status rewind(uint64_t count);

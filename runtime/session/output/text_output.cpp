@@ -191,11 +191,15 @@ Status TextOutput::flush(Status stop, Piece* piece) {
   return stop;
 }
 
-Status TextOutput::roll_back(Error* error) {
-  const Status status = state_->buffer.empty() ? Status::kOk : rewind(emitted_count());
-  if (status == Status::kOk) return status;
-  return fail(error, status,
+Status TextOutput::check_roll_back(Error* error) const {
+  if (state_->buffer.empty() || stream_->can_rewind(emitted_count())) return Status::kOk;
+  return fail(error, Status::kInvalidState,
               "buffered tokens cannot be rolled back: the KV ring or the constraint does not go back that far");
+}
+
+Status TextOutput::roll_back(Error* error) {
+  SOTTO_TRY(check_roll_back(error));
+  return state_->buffer.empty() ? Status::kOk : rewind(emitted_count());
 }
 
 Status TextOutput::rewind(uint64_t count) {

@@ -123,6 +123,8 @@ class TextOutput {
   Status flush(Status stop, Piece* piece);
 
   uint64_t emitted_count() const { return stream_->token_count() - state_->buffer.size(); }
+  // Fails as roll_back() would, but changes nothing.
+  Status check_roll_back(Error* error) const;
   // Rewinds the stream to the end of its emitted tokens. On failure, the buffered tokens stay.
   Status roll_back(Error* error = nullptr);
   // Like roll_back(), but buffered tokens that cannot be rolled back stay and are emitted as they were drawn.

@@ -169,7 +169,7 @@ TEST(Guide, ResetAfterTheGuidesRingWasFullNeedsTheGuideAgain) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
-TEST(Guide, StaysAsItIsIfTheSessionCannotRollBack) {
+TEST(Guide, IsNotSetIfOneOfTheSessionsCannotRollBack) {
   const int32_t a = token_of("a"), b = token_of("b");
   Automaton automaton({{{a, 0}, {b, 0}}}, {}), other({{{a, 0}, {b, 0}}}, {});
   OpenedSession session(text_model(), with_guide), guide(text_model());
@@ -181,10 +181,14 @@ TEST(Guide, StaysAsItIsIfTheSessionCannotRollBack) {
     ASSERT_EQ(opened->generate(3).tokens.size(), 3u);
     ASSERT_GT((*opened)->token_count(), 6u);  // further tokens are buffered
   }
-  automaton.memory = 0;
-  const uint64_t count = guide->token_count();
-  EXPECT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kInvalidState);
-  EXPECT_EQ(guide->token_count(), count);
+  const uint64_t own_count = session->token_count(), guide_count = guide->token_count();
+  for (const bool own : {false, true}) {
+    automaton.memory = own ? 0 : SIZE_MAX;
+    other.memory = own ? SIZE_MAX : 0;
+    EXPECT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kInvalidState);
+    EXPECT_EQ(session->token_count(), own_count);
+    EXPECT_EQ(guide->token_count(), guide_count);
+  }
   Error error;
   EXPECT_EQ(session->set_guide(nullptr, {}, &error), Status::kOk);
   EXPECT_STREQ(error.message, "");

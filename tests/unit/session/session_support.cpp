@@ -231,8 +231,7 @@ Status Automaton::test_text(uint32_t, std::span<const char> text, bool* begins, 
 }
 
 Status Automaton::rewind(uint64_t count) {
-  if (count > accepted()) return Status::kInvalidArgument;
-  if (count > memory) return Status::kInvalidState;
+  if (!can_rewind(count)) return Status::kInvalidState;
   trail_.resize(trail_.size() - count);
   return Status::kOk;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -82,6 +83,7 @@ class Automaton : public AnyToken {
   Status accept_token(uint32_t sequence, int32_t token);
   Status accept_text(uint32_t sequence, std::span<const char> text);
   Status test_text(uint32_t sequence, std::span<const char> text, bool* begins, bool* matches);
+  bool can_rewind(uint64_t count) const { return count <= std::min(memory, accepted()); }
   Status rewind(uint64_t count);
   void mark_start() { start_ = accepted(); }
   void restart() { trail_.resize(start_ + 1); }
