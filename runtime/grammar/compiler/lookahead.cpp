@@ -255,17 +255,18 @@ void Lookahead::find_singles(GrammarState* states) const {
 // safe, because lookahead is a lower bound.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
+  const uint8_t known = classes == kLowerClass ? uint8_t{0} : kLowerClass;
   for (uint32_t s = 0; s < count; ++s) {
     const bool may_take = (states[s].flags & kMayTake) != 0;
-    if (may_take && states[s].endless_classes == 0) states[s].endless_classes = classes;
+    if (may_take && states[s].endless_classes == known) states[s].endless_classes = classes;
   }
   const bool changed = sweep_states(count, [&](uint32_t s) {
     if (states[s].endless_classes != classes || is_endless(s, classes)) return false;
-    states[s].endless_classes = 0;
+    states[s].endless_classes = known;
     return true;
   });
   for (uint32_t s = 0; changed && s < count; ++s) {
-    if (states[s].endless_classes == classes) states[s].endless_classes = 0;
+    if (states[s].endless_classes == classes) states[s].endless_classes = known;
   }
 }
 
@@ -313,7 +314,11 @@ void Lookahead::find(CompiledGrammar* grammar) {
   auto* states = const_cast<GrammarState*>(&grammar->state(0));
   lookahead.mark(states);
   lookahead.find_singles(states);
-  for (const uint8_t classes : kClassChain) lookahead.find_endless(states, classes);
+  // All candidates contain the lower-case letters, so only states after which those may follow are tested for others.
+  lookahead.find_endless(states, kLowerClass);
+  for (const uint8_t classes : kClassChain) {
+    if (classes != kLowerClass) lookahead.find_endless(states, classes);
+  }
   lookahead.find_counts(states);
   for (uint32_t s = 0; s < grammar->counts().states; ++s) {
     states[s].flags &= static_cast<uint8_t>(~(kTakes | kMayTake));
