@@ -5,7 +5,7 @@ export { SottoError, bestKernels } from "./index.js";
 export type { KernelsName, OpenOptions, Piece, Prompt, Sequence, StreamOptions } from "./index.js";
 
 type Remote<T> = T extends local.Model ? Model : T extends local.Session ? Session
-  : T extends local.Grammar ? Grammar : T extends local.Chat ? Chat : T;
+  : T extends local.Grammar ? Grammar : T extends local.Matcher ? Matcher : T extends local.Chat ? Chat : T;
 type RemoteCall<A extends unknown[], R> = (...args: { [I in keyof A]: Remote<A[I]> }) =>
   R extends AsyncGenerator<unknown, void, void> ? R : Promise<Remote<R>>;
 /** The methods and properties of a class, which all return promises, except for the streams. */
@@ -31,6 +31,11 @@ export const Grammar: {
   [Name in "compile" | "jsonSchema" | "regex" | "choices" | "json" | "load"]:
     (typeof local.Grammar)[Name] extends (model: local.Model, ...args: infer A) => local.Grammar
       ? (model: Model, ...args: A) => Promise<Grammar> : never;
+};
+
+export interface Matcher extends Omit<InWorker<local.Matcher>, "grammar"> {}
+export const Matcher: {
+  create(model: Model, grammar: Grammar, params?: local.MatcherParams): Promise<Matcher>;
 };
 
 export interface Chat extends Omit<InWorker<local.Chat>, "session"> {}

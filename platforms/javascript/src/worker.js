@@ -4,7 +4,7 @@
 import { Chat as LocalChat } from "./chat.js";
 import { SottoError } from "./convert.js";
 import { Status } from "./generated/enums.js";
-import { Grammar as LocalGrammar } from "./grammar.js";
+import { Grammar as LocalGrammar, Matcher as LocalMatcher } from "./grammar.js";
 import { Model as LocalModel } from "./model.js";
 import { isNode } from "./module.js";
 import { Session as LocalSession } from "./session.js";
@@ -18,7 +18,8 @@ const CALLBACKS = ["log", "onPiece", "onProgress"]; // parameters that may be fu
 async function startWorker(onMessage, onFailure) {
   if (isNode) {
     const { Worker: Thread } = await import("node:worker_threads");
-    const thread = new Thread(new URL("./worker_main.js", import.meta.url));
+    // Without the program's own options, of which some, such as --input-type, do not suit a Worker.
+    const thread = new Thread(new URL("./worker_main.js", import.meta.url), { execArgv: [] });
     thread.on("message", onMessage).on("error", onFailure).unref();
     return {
       post: (message) => thread.postMessage(message),
@@ -140,6 +141,12 @@ async function* streamed(remote, name, prompt, { signal, ...options } = {}) {
   }
 }
 
+/** Returns the names and descriptors of the members of a class, which may inherit some. */
+function membersOf(prototype) {
+  if (prototype === Object.prototype) return [];
+  return [...membersOf(Object.getPrototypeOf(prototype)), ...Object.entries(Object.getOwnPropertyDescriptors(prototype))];
+}
+
 /** Returns a class with the methods of `Local`, which return promises, as its properties do. */
 function remoteClass(Local, fields) {
   class Remote {
@@ -148,9 +155,9 @@ function remoteClass(Local, fields) {
       this[NUMBER] = number;
     }
   }
-  const methods = Object.entries(Object.getOwnPropertyDescriptors(Local.prototype));
-  const getters = methods.filter(([, { get }]) => get).map(([name]) => name);
-  for (const [name, { value }] of methods) {
+  const members = membersOf(Local.prototype);
+  const getters = members.filter(([, { get }]) => get).map(([name]) => name);
+  for (const [name, { value }] of members) {
     if (name === "constructor" || !value) continue;
     Remote.prototype[name] = STREAMS.includes(name)
       ? function (prompt = [], options = {}) {
@@ -196,6 +203,13 @@ for (const name of ["compile", "jsonSchema", "regex", "choices", "json", "load"]
   Grammar[name] = async (model, ...args) => model[LINK].call("Grammar", name, [model, ...args]);
 }
 
+export class Matcher extends remoteClass(LocalMatcher, []) {
+  /** Does what the constructor of the local class does. */
+  static async create(model, ...args) {
+    return model[LINK].call("Matcher", "new", [model, ...args]);
+  }
+}
+
 export class Chat extends remoteClass(LocalChat, []) {
   /** Does what the constructor of the local class does. */
   static async create(session, ...args) {
@@ -203,7 +217,7 @@ export class Chat extends remoteClass(LocalChat, []) {
   }
 }
 
-const REMOTE = { Model, Session, Grammar, Chat };
+const REMOTE = { Model, Session, Grammar, Matcher, Chat };
 
 export * from "./generated/enums.js";
 export { SottoError };

@@ -1,13 +1,20 @@
 // The program of a Worker, which executes the calls of worker.js.
-import { Chat, Grammar, Model, Session, SottoError } from "./index.js";
+import { Chat, Grammar, Matcher, Model, Session, SottoError, Status } from "./index.js";
 import { isNode } from "./module.js";
 
 const WINDOW = 64; // values of a stream that the caller has not used yet
-const CLASSES = { Model, Session, Grammar, Chat };
+const CLASSES = { Model, Session, Grammar, Matcher, Chat };
 const objects = new Map();
 const streams = new Map();
 let objectCount = 0;
 let port = globalThis;
+
+/** Returns the object with a number, which the caller may have closed. */
+function find(number) {
+  const object = objects.get(number);
+  if (!object) throw new SottoError(Status.INVALID_STATE, "the object is closed");
+  return object;
+}
 
 /** Sends the values of a stream, at most WINDOW ahead of their use. */
 async function send(id, stream, values) {
@@ -21,8 +28,9 @@ async function send(id, stream, values) {
 }
 
 async function run({ id, target, name, args, callbacks }) {
-  const given = args.map((arg) => (arg?.sottoObject ? objects.get(arg.sottoObject) : arg));
-  const object = typeof target === "string" ? CLASSES[target] : objects.get(target);
+  if (name === "close" && !objects.has(target)) return; // an object may be closed twice
+  const given = args.map((arg) => (arg?.sottoObject ? find(arg.sottoObject) : arg));
+  const object = typeof target === "string" ? CLASSES[target] : find(target);
   if (callbacks.includes("value")) {
     const controller = new AbortController();
     const stream = { used: 0, wake: () => {}, signal: controller.signal, abort: () => controller.abort() };

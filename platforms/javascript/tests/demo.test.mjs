@@ -85,12 +85,33 @@ test("GrammarsOfThePageConstrain", async () => {
 });
 
 test("ThePageStaysResponsiveAndStops", async () => {
-  await page.value(`$('prompt').value = 'It was'; $('maxTokens').value = 240; $('language').value = '';
-    globalThis.frames_ = 0; (function count() { ++frames_; requestAnimationFrame(count); })();
+  // Counts the other tasks that the page executes between the start and the first token, of which few would be possible
+  // if the page evaluated the prompt itself, and stops at that token. A busy machine may execute the Worker only, so there
+  // are several attempts.
+  let tasks = 0;
+  for (let attempt = 0; attempt < 50 && tasks < 100; ++attempt) {
+    await page.value(`$('prompt').value = 'It was a long way. '.repeat(25); $('maxTokens').value = 100;
+      $('language').value = ''; $('run').click();
+      globalThis.tasks = 0;
+      globalThis.channel = new MessageChannel();
+      channel.port1.onmessage = () => {
+        if (document.querySelector('.token') || !$('run').disabled) return $('stop').click();
+        ++tasks;
+        channel.port2.postMessage(null);
+      };
+      channel.port2.postMessage(null)`);
+    await page.until("!$('run').disabled");
+    tasks = await page.value("tasks");
+  }
+  assert.ok(tasks >= 100, `${tasks} tasks`);
+  await page.value(`$('prompt').value = 'It was';
+    new MutationObserver((_, observer) => {
+      if (document.querySelectorAll('.token').length < 3) return;
+      observer.disconnect();
+      $('stop').click();
+    }).observe($('text'), { childList: true });
     $('run').click()`);
-  await page.until("document.querySelectorAll('.token').length > 5 || !$('run').disabled");
-  await page.value("$('stop').click()");
   await page.until("!$('run').disabled");
-  assert.match(await page.value("$('status').textContent"), /^Ended with (stopped|STOP_)/);
-  assert.ok((await page.value("frames_")) > 0);
+  assert.match(await page.value("$('status').textContent"), /^Ended with stopped/);
+  assert.ok((await page.value("document.querySelectorAll('.token').length")) < 10);
 });

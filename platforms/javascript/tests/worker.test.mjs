@@ -6,11 +6,12 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 
 import * as local from "sotto";
-import { Chat, ChatRole, Grammar, Model, Session, SottoError, Status } from "sotto/worker";
+import { Chat, ChatRole, Grammar, Matcher, Model, Session, SottoError, Status } from "sotto/worker";
 
 const PATH = process.env.SOTTO_DEMO_MODEL;
 const PROMPT = "Once upon a time";
-const CONTEXT = { contextTokens: 256 };
+const CONTEXT = { contextTokens: 256, sequenceCount: 2 };
+const WINDOW = 64; // values that a Worker sends ahead of their use
 const model = await Model.open(PATH);
 const session = await model.session(CONTEXT);
 const localModel = await local.Model.open(PATH);
@@ -27,7 +28,8 @@ test("CallsReturnWhatLocalCallsReturn", async () => {
   await session.prefill(PROMPT);
   localSession.prefill(PROMPT);
   assert.deepEqual(await session.logits(), localSession.logits());
-  assert.deepEqual(await session.search({ sequenceCount: 2, maxTokens: 5 }), localSession.search({ sequenceCount: 2, maxTokens: 5 }));
+  const search = { sequenceCount: 2, maxTokens: 5 };
+  assert.deepEqual(await session.search(search), localSession.search(search));
   const copy = await model.session(CONTEXT);
   await session.fork(copy);
   assert.deepEqual(await copy.save(), localSession.save());
@@ -44,42 +46,53 @@ test("StreamsYieldTheSameText", async () => {
     for await (const { elapsedNs, ...piece } of pieces) found.push(piece);
     return found;
   };
-  const options = { maxTokens: 200 }; // more than the values that a Worker sends ahead of their use
+  const options = { maxTokens: 3 * WINDOW };
   assert.deepEqual(await all(session.pieces(PROMPT, options)), await all(localSession.pieces(PROMPT, options)));
   assert.equal((await session.info).stop, Status.STOP_MAX_TOKENS);
 });
 
 test("TheCallersThreadIsFreeDuringAPrompt", async () => {
   const prompt = (await model.tokenize("word ".repeat(240))).slice(0, 250);
-  await session.reset();
+  // A thread that evaluates the prompt itself has at most a turn before it and one after it. A busy machine may execute
+  // the Worker only, so there are several attempts.
   let ticks = 0;
-  const timer = setInterval(() => (ticks += 1), 1);
-  const started = performance.now();
-  await session.prefill(prompt);
-  const passed = performance.now() - started;
-  clearInterval(timer);
-  assert.ok(ticks >= Math.min(3, passed / 10), `${ticks} ticks in ${passed} ms`);
+  for (let attempt = 0; attempt < 50 && ticks < 3; ++attempt) {
+    await session.reset();
+    ticks = 0;
+    const timer = setInterval(() => (ticks += 1), 1);
+    await session.prefill(prompt);
+    clearInterval(timer);
+  }
+  assert.ok(ticks >= 3, `${ticks} ticks`);
 });
 
-test("AStreamEndsWhenItsCallerLeavesOrAborts", async () => {
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Waits until a session has so many tokens, and fails if it gets more in the time after that. */
+async function endsAt(session, count) {
+  while ((await session.info).tokenCount < count) await pause(1);
+  await pause(50);
+  assert.equal((await session.info).tokenCount, count);
+}
+
+test("AStreamEndsWhenItsCallerLeavesOrAborts", { timeout: 300_000 }, async () => {
   const endless = await model.session({ ...CONTEXT, overflow: local.Overflow.RING });
   await endless.setSampler({ ignoreEnd: true });
   let count = 0;
   for await (const piece of endless.pieces(PROMPT)) if (piece.token >= 0 && ++count === 10) break;
   const { tokenCount } = await endless.info;
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal((await endless.info).tokenCount, tokenCount);
+  await endsAt(endless, tokenCount);
   const controller = new AbortController();
   await assert.rejects(async () => {
     for await (const text of endless.stream("", { signal: controller.signal })) if (text) controller.abort();
   }, { name: "AbortError" });
-  // The Worker stops soon after the values that nobody has used.
+  const begin = (await endless.info).tokenCount;
+  await endsAt(endless, begin);
   const slow = endless.pieces("");
-  await slow.next();
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  const before = (await endless.info).tokenCount;
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal((await endless.info).tokenCount, before);
+  for (let used = 0; used < 3; ++used) {
+    await slow.next();
+    await endsAt(endless, begin + used + WINDOW);
+  }
   await slow.return();
   await endless.close();
 });
@@ -96,6 +109,22 @@ test("GrammarsConstrain", async () => {
   await session.setGrammar(null);
   await assert.rejects(Grammar.compile(model, 'root ::= "a'), (failure) =>
     failure instanceof SottoError && failure.status === Status.GRAMMAR_SYNTAX && failure.offset === 9);
+});
+
+test("MatchersFollowText", async () => {
+  const grammar = await Grammar.regex(model, "[0-9]{4}");
+  const matcher = await Matcher.create(model, grammar);
+  await matcher.acceptText("18");
+  assert.deepEqual(await matcher.test("42"), { begins: true, matches: true });
+  assert.equal(await matcher.matches("423"), false);
+  const constraint = await Matcher.create(model, grammar, { sequenceCount: (await session.info).matcherSequenceCount });
+  await session.reset();
+  await session.setMatcher(constraint);
+  await assert.rejects(constraint.acceptText("1"), /the matcher constrains a session/);
+  await session.setMatcher(null);
+  for (const object of [constraint, matcher, grammar]) await object.close();
+  await matcher.close();
+  await assert.rejects(matcher.acceptText("1"), /the object is closed/);
 });
 
 test("ChatsReplyWithCallbacks", async () => {
@@ -130,6 +159,6 @@ test("FailuresReachTheCaller", async () => {
 test("AnIdleWorkerDoesNotKeepAProgramAlive", async () => {
   const program = `import { Model } from "sotto/worker"; const model = await Model.open(process.env.SOTTO_DEMO_MODEL);
     console.log(await model.isa);`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], { timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], { timeout: 300_000 });
   assert.equal(stdout.trim(), localModel.isa);
 });
