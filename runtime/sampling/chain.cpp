@@ -13,7 +13,7 @@ namespace {
 enum Effect : uint8_t {
   kNoEffect = 0,
   kReorders = 1,                // may change which token is the most likely one
-  kReweighs = 2 | kReorders,    // changes logits because of the text, and drops no tokens
+  kReweighs = 2 | kReorders,    // changes logits because of the text
   kBansTokens = 4 | kReweighs,  // may ban every token
   kConstrains = 8,              // limits the mask (hard_bans.h) and has no place in the chain
 };
