@@ -13,6 +13,7 @@
 #include "kernels/dispatch/cpu_features.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/linear/linear.h"
+#include "tests/emulated/work.h"
 #include "tests/kernels/isa_test.h"
 
 namespace sotto::test {
@@ -128,6 +129,7 @@ TEST_P(LinearTest, EqualsTheReferenceBitForBit) {
   ThreadPool* two = create_thread_pool(memory_of_two, 2, nullptr);
   alignas(kThreadPoolAlignment) uint8_t memory_of_four[kThreadPoolBytes];
   ThreadPool* four = create_thread_pool(memory_of_four, 4, nullptr);
+  const auto pools = work<std::vector<ThreadPool*>>({nullptr, two, four}, {nullptr, four});
   for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{{1, 1},
                                                                                   {3, 5},
                                                                                   {8, 16},
@@ -155,7 +157,7 @@ TEST_P(LinearTest, EqualsTheReferenceBitForBit) {
       for (const size_t rows : kBatches) {
         const Activations x = all.first(rows, inputs);
         for (size_t k = 0; k < all_kernels.size(); ++k) {
-          for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two, four}) {
+          for (ThreadPool* pool : pools) {
             const auto got = run(layer, all_kernels[k], x, rows, pool);
             ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
                 << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias << ", kernels " << k;
