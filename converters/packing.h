@@ -17,7 +17,7 @@ std::vector<Isa> packing_isas();
 class Packer {
  public:
   // Packs for the instruction set called `name`, or the best one of this CPU for "native". Throws std::runtime_error if
-  // it is none of packing_isas().
+  // packing_isas() does not contain it.
   explicit Packer(const std::string& name);
 
   std::string isa() const { return isa_name(isa_); }
