@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,8 @@ std::vector<float> run(const Layer& layer, const LinearKernels& kernels, Activat
 constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  13,
                                14, 16, 17, 18, 20, 22, 24, 31, 32, 33, 80, 127, 145};
 constexpr size_t kMaxRows = std::end(kBatches)[-1];
+// On emulated CPUs: one of each kernel and one of several tasks.
+constexpr size_t kBatchesOfLargeLayers[] = {1, 6, 13, 33, 145};
 
 TEST_P(LinearTest, EqualsTheReferenceBitForBit) {
   const std::vector<LinearKernels> all_kernels = kernels();
@@ -130,6 +133,7 @@ TEST_P(LinearTest, EqualsTheReferenceBitForBit) {
   alignas(kThreadPoolAlignment) uint8_t memory_of_four[kThreadPoolBytes];
   ThreadPool* four = create_thread_pool(memory_of_four, 4, nullptr);
   const auto pools = work<std::vector<ThreadPool*>>({nullptr, two, four}, {nullptr, four});
+  bool with_bias = false;
   for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{{1, 1},
                                                                                   {3, 5},
                                                                                   {8, 16},
@@ -149,19 +153,20 @@ TEST_P(LinearTest, EqualsTheReferenceBitForBit) {
                                                                                   {768, 768},
                                                                                   {3072, 100},
                                                                                   {1000, 1000}}) {
-    for (const bool with_bias : {true, false}) {
-      Layer layer(inputs, outputs, with_bias, random);
-      layer.pack(layout());
-      const Activations all(kMaxRows, inputs, random);
-      const auto expected = run(layer, linear_kernels(Isa::kReference), all, kMaxRows, nullptr);
-      for (const size_t rows : kBatches) {
-        const Activations x = all.first(rows, inputs);
-        for (size_t k = 0; k < all_kernels.size(); ++k) {
-          for (ThreadPool* pool : pools) {
-            const auto got = run(layer, all_kernels[k], x, rows, pool);
-            ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
-                << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias << ", kernels " << k;
-          }
+    with_bias = !with_bias;
+    Layer layer(inputs, outputs, with_bias, random);
+    layer.pack(layout());
+    const Activations all(kMaxRows, inputs, random);
+    const auto expected = run(layer, linear_kernels(Isa::kReference), all, kMaxRows, nullptr);
+    const bool is_large = inputs * outputs > 100'000;
+    const auto batches = work<std::span<const size_t>>(kBatches, is_large ? kBatchesOfLargeLayers : kBatches);
+    for (const size_t rows : batches) {
+      const Activations x = all.first(rows, inputs);
+      for (size_t k = 0; k < all_kernels.size(); ++k) {
+        for (ThreadPool* pool : pools) {
+          const auto got = run(layer, all_kernels[k], x, rows, pool);
+          ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
+              << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias << ", kernels " << k;
         }
       }
     }
