@@ -19,16 +19,21 @@ int run(int argc, char** argv) {
   add_arguments(command, arguments);
   cli::add_documentation(command);
   if (const auto exit_code = cli::parse_command_line(command, argc, argv)) return *exit_code;
-  if (!arguments.verified.empty()) return verify_model(arguments) ? 0 : 1;
+  if (arguments.task == Task::kVerify) return verify_model(arguments) ? 0 : 1;
   catch_interrupts();
-  if (!arguments.export_format.empty()) {
-    export_model(arguments);
-  } else if (arguments.simulates) {
-    simulate(arguments);
-  } else if (!arguments.evaluation_text.empty()) {
-    measure(arguments);
-  } else {
-    convert(arguments);
+  switch (arguments.task) {
+    case Task::kExport:
+      export_model(arguments);
+      break;
+    case Task::kSimulate:
+      simulate(arguments);
+      break;
+    case Task::kEvaluate:
+    case Task::kCompare:
+      measure(arguments);
+      break;
+    default:
+      convert(arguments);
   }
   return 0;
 }

@@ -126,16 +126,25 @@ cli::Option& add_path(cli::Command& command, const char* names, std::filesystem:
       names, [&path](const std::string& text) { path = text; }, help);
 }
 
+// Declares an option whose value, a path, also chooses the task.
+cli::Option& add_task(cli::Command& command, const char* name, Arguments& arguments, Task task,
+                      std::filesystem::path& path, const char* help) {
+  return command.add_option(
+      name,
+      [&arguments, &path, task](const std::string& text) {
+        arguments.task = task;
+        path = text;
+      },
+      help);
+}
+
 void add_evaluation_options(cli::Command& command, Arguments& arguments) {
-  add_path(command, "--evaluate", arguments.evaluation_text,
+  add_task(command, "--evaluate", arguments, Task::kEvaluate, arguments.evaluation_text,
            "Write no file; compare the quantized model with float32 on this text")
       .metavar("FILE")
       .excludes("--output,--name,--source,--pack,--force,--quiet");
-  const auto set_compared = [&arguments](const std::string& text) {
-    arguments.evaluation_text = text;
-    arguments.compares_all = true;
-  };
-  command.add_option("--compare", set_compared, "Evaluate every width of weights and every calibration, in one table")
+  add_task(command, "--compare", arguments, Task::kCompare, arguments.evaluation_text,
+           "Evaluate every width of weights and every calibration, in one table")
       .metavar("FILE")
       .excludes("--evaluate,--output,--name,--source,--weights,--head,--pack,--force,--quiet");
   cli::add_value(command, "--windows", arguments.window_limit, "Maximum number of windows of the text to use", "N")
@@ -198,8 +207,9 @@ void add_synthetic_options(cli::Command& command, Arguments& arguments) {
 
 void add_simulation_options(cli::Command& command, Arguments& arguments) {
   command
-      .add_flag("--simulate", arguments.simulates,
-                "Write no file; print the errors of all weights at 2, 3, 4, 5, 6 and 8 bits, and of both formats")
+      .add_flag(
+          "--simulate", [&arguments] { arguments.task = Task::kSimulate; },
+          "Write no file; print the errors of all weights at 2, 3, 4, 5, 6 and 8 bits, and of both formats")
       .excludes(
           "--output,--name,--source,--vocab,--weights,--head,--calibrate,--pack,--dry-run,--evaluate,--compare,"
           "--export,--verify,--report,--force,--quiet");
@@ -209,14 +219,19 @@ void add_simulation_options(cli::Command& command, Arguments& arguments) {
 }
 
 void add_export_and_verify_options(cli::Command& command, Arguments& arguments) {
+  const auto set_format = [&arguments](const std::string& format) {
+    arguments.task = Task::kExport;
+    arguments.export_format = format;
+  };
   command
-      .add_option("--export", arguments.export_format,
+      .add_option("--export", set_format,
                   "Write another format, from a checkpoint or a .sotto file: safetensors (a directory) or gguf")
       .metavar("FORMAT")
       .choices({"safetensors", "gguf"})
       .needs("--output")
       .excludes("--source,--weights,--head,--pack,--json,--evaluate,--compare");
-  add_path(command, "--verify", arguments.verified, "Write no file; compare this .sotto file with the checkpoint")
+  add_task(command, "--verify", arguments, Task::kVerify, arguments.verified,
+           "Write no file; compare this .sotto file with the checkpoint")
       .metavar("MODEL")
       .check(cli::check_file_name)
       .completes({}, ".sotto")

@@ -24,7 +24,7 @@ struct Variant {
 std::vector<Variant> variants_to_measure(const Arguments& arguments) {
   constexpr WeightKind kInt8 = WeightKind::kInt8, kInt4 = WeightKind::kInt4;
   const std::string& given = arguments.calibration;
-  if (!arguments.compares_all) {
+  if (arguments.task == Task::kEvaluate) {
     std::vector<Variant> variants = {{"int8", kInt8, kInt8, given}};
     if (arguments.weights == kInt4 || arguments.head == kInt4) {
       variants.push_back({"int4", arguments.weights, arguments.head, given});
@@ -48,7 +48,7 @@ void measure(const Arguments& arguments) {
   const auto checkpoint = open_input(arguments);
   const auto tokenizer = read_tokenizer(arguments, checkpoint->info(), notes);
   if (!tokenizer) {
-    const std::string option = arguments.compares_all ? "--compare" : "--evaluate";
+    const std::string option = arguments.task == Task::kCompare ? "--compare" : "--evaluate";
     throw std::runtime_error(option + " needs the checkpoint's tokenizer");
   }
   WriteOptions options;
