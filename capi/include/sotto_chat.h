@@ -1,5 +1,10 @@
-/* sotto_chat.h - conversations: messages with roles, formats, replies, and a history that fits the
- * context.
+/* sotto_chat.h - conversations: messages with roles, and replies that a session generates.
+ *
+ *   sotto_chat_add(chat, SOTTO_ROLE_USER, "Hello.", 6, &error);
+ *   sotto_chat_reply(chat, 200, print, stdout, &error);
+ *
+ * A format turns the messages into a prompt. When the prompt no longer fits the context, the oldest
+ * turns are dropped.
  */
 /* The enums and structs below are generated from capi/params/chat.toml: edit that file. */
 #ifndef SOTTO_CHAT_H

@@ -1,10 +1,12 @@
 /* sotto_grammar.h - grammars that constrain generated text: GBNF, JSON Schema, regular expressions.
  *
- * A grammar is compiled once, or loaded from an image, and a vocabulary is prepared once. Both are
- * immutable from then on and may be shared between threads. A matcher follows a text through a
- * grammar and computes which tokens may come next. The result is exact: a token is allowed if and
- * only if the text and the token can be completed to a text of the grammar. One thread at a time
- * may use a matcher. None of this needs a model; any vocabulary will do.
+ * A matcher follows a text through a grammar and computes which tokens may come next. The result is
+ * exact: a token is allowed if and only if the text and the token can be completed to a text of the
+ * grammar. With root ::= "yes" | "no", for example, the tokens y, ye, yes, n and no may come first.
+ *
+ * A grammar is compiled once, or loaded from an image. A vocabulary is prepared once. Threads may
+ * share both, because they never change; one thread at a time may use a matcher.
+ * sotto_session_set_matcher constrains a session. Without a model, any vocabulary will do.
  */
 /* The enums and structs below are generated from capi/params/grammar.toml: edit that file. */
 #ifndef SOTTO_GRAMMAR_H

@@ -1,4 +1,13 @@
 /* sotto_model.h - models: the weights of a network and its tokenizer.
+ *
+ * A program reads or maps a model file, asks for the size of the model, and opens it in memory of
+ * its own:
+ *
+ *   sotto_model_memory_size(file, file_size, NULL, &size, &error);
+ *   sotto_model_init(file, file_size, NULL, memory, size, &model, &error);
+ *
+ * The file stays in use until the model is closed. Models never change, so any number of sessions
+ * and threads can share one.
  */
 /* The enums and structs below are generated from capi/params/model.toml: edit that file. */
 #ifndef SOTTO_MODEL_H

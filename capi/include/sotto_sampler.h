@@ -1,5 +1,14 @@
-/* sotto_sampler.h - sampling: the chain of stages that turns logits into a token, watermarks and
- * their detection, and samplers for the logits of other runtimes.
+/* sotto_sampler.h - sampling: the chain of stages that turns logits into a token.
+ *
+ * Each stage changes logits or removes tokens. After the last stage, the selection draws one of the
+ * remaining tokens. With the defaults, repetition is not penalized; the 40 most likely tokens stay
+ * (top_k), of these the fewest with 95% of the probability (top_p), and of these the tokens with at
+ * least 5% of the largest probability (min_p). Then temperature 0.8 makes likely tokens likelier,
+ * and a random number decides. It depends only on the seed, the token's place in the stream, and
+ * the number of tokens that banned strings have rejected there.
+ *
+ * This header also has watermarks and their detection, and samplers for the logits of other
+ * runtimes.
  */
 /* The enums and structs below are generated from capi/params/sampler.toml: edit that file. */
 #ifndef SOTTO_SAMPLER_H
@@ -135,10 +144,10 @@ enum {
    * estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how many
    * tokens to keep. */
   SOTTO_SELECT_MIROSTAT = 3,
-  /* Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and
+  /* Mirostat 2 removes tokens with a surprise above mu. In both versions, mu starts at 2 tau and
    * decreases by eta (surprise - tau) after each token. */
   SOTTO_SELECT_MIROSTAT_V2 = 4,
-  /* Prefers tokens whose p is near a target. The target is adjusted after each token, so that the
+  /* Prefers tokens with p near a target. The target is adjusted after each token, so that the
    * decayed mean of the selected p stays at adaptive_target. */
   SOTTO_SELECT_ADAPTIVE_P = 5
 };
@@ -331,8 +340,8 @@ typedef struct sotto_sampler_params {
   size_t dry_breaker_token_count;
   /* Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
   uint32_t no_repeat_ngram;
-  /* Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the
-   * repetition guard measures. The more repetitive they are, the further it moves the penalty from
+  /* Number of recent tokens that the repetition guard examines. The more repetitive they are (see
+   * repetition_limit in sotto_stop_params), the further the guard moves the penalty from
    * repetition_penalty towards guard_penalty. Default: 0 (off). Range: 0 to 256. */
   uint32_t guard_window;
   /* Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1
@@ -455,8 +464,8 @@ typedef struct sotto_sampler_params {
 
   /* Layers that DoLa compares with the last layer. Default: OFF. */
   sotto_dola dola;
-  /* DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1.
-   * Range: 0 to 1. */
+  /* DoLa removes tokens with p below this fraction of max p, both under the last layer.
+   * Default: 0.1. Range: 0 to 1. */
   float dola_relative_top;
 
   /* ---- Reports ---- */

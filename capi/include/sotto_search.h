@@ -1,11 +1,12 @@
 /* sotto_search.h - searches, which generate several continuations of one prompt at once: beam
  * search and its variants, parallel samples with reranking, contrastive search.
  *
- * All sequences share the keys and values of the prompt, and each step evaluates all sequences in
- * one batch. Sequences are limited to sequence_tokens tokens, because b sequences of n tokens need
- * additional memory: about b n / context_tokens times the session's kv_bytes, and b vocabulary_size
- * floats. A search does not change the session's stream, except that tokens that were drawn but not
- * emitted yet are rolled back. To continue with a sequence that it found, prefill its tokens.
+ * Each step evaluates all sequences in one batch, and they share the keys and values of the prompt.
+ * Their own tokens need additional memory. b sequences of n tokens take about b n / context_tokens
+ * times the session's kv_bytes, and b vocabulary_size floats. sequence_tokens therefore limits n.
+ *
+ * A search rolls back tokens that were drawn but not emitted yet. Otherwise it does not change the
+ * session's stream. To continue with a sequence that it found, prefill its tokens.
  */
 /* The enums and structs below are generated from capi/params/search.toml: edit that file. */
 #ifndef SOTTO_SEARCH_H

@@ -1,5 +1,19 @@
-/* sotto_session.h - sessions: prefill and generation, stop conditions, token healing, scores and
- * hidden states, guidance, saved states and forks.
+/* sotto_session.h - sessions: a stream of tokens that a model evaluates and continues.
+ *
+ * A program prefills a prompt, and then takes one piece of text per token:
+ *
+ *   sotto_session_prefill(session, prompt, prompt_count);
+ *   do {
+ *     status = sotto_session_next(session, &piece);
+ *     if (status >= 0) fwrite(piece->text, 1, piece->text_size, stdout);
+ *   } while (status == SOTTO_OK);
+ *
+ * sotto_session_generate does the same with a callback. Prompts and answers form one stream, and a
+ * later prefill continues it. The keys and values of its tokens are in the KV ring, which has
+ * context_tokens slots; sotto_overflow says what happens when the ring is full.
+ *
+ * This header also has stop conditions, token healing, scores and hidden states, guidance, saved
+ * states and forks.
  */
 /* The enums and structs below are generated from capi/params/session.toml: edit that file. */
 #ifndef SOTTO_SESSION_H
@@ -215,8 +229,8 @@ SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_
                                           size_t memory_size, sotto_session** session, sotto_error* error);
 
 /* Closes a session and ends its threads. `session` may be NULL. A second call does nothing if the
- * memory has not been written since, and a call in a callback of the session does nothing either,
- * because the session must stay open until the call that runs the callback has returned. */
+ * memory has not been written since. A call in a callback of the session does nothing: the session
+ * stays open until the call that runs the callback has returned. */
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 
 /* Removes all tokens and restarts the sampler from its seed. All parameters stay in effect. Does
@@ -254,19 +268,20 @@ SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_pi
 /* Generates one token in each of several sessions of the same model. The newest tokens of all
  * sessions are evaluated in one batch, which reads the weights only once. Sets statuses[i] and
  * pieces[i] to what sotto_session_next would return for sessions[i], bit for bit; pieces[i] is NULL
- * if statuses[i] is an error. What happens to one session does not affect the others. A session
- * whose text has ended takes no time and may stay in the list, so that a loop can end when no
- * status is SOTTO_OK. Sessions may leave and join the list at any call.
+ * if statuses[i] is an error. What happens to one session does not affect the others. Sessions may
+ * leave and join the list at any call. After the end of its text, a session may stay in the list
+ * and takes no time, so a loop can end when no status is SOTTO_OK.
  *
  * Sessions may differ in everything but the model. The list counts as one session for threads: one
  * thread at a time may call this function or use any of the sessions, and a callback must use none
- * of them. The batch uses the threads of sessions[0], and has up to 64 sessions, and up to the
- * larger of batch_tokens and sequence_count of the first one that takes part; more sessions are
- * evaluated in several batches.
- * Some tokens are evaluated outside of a batch, with the same result: those of sessions with
- * draft_tokens, those of guides with another model, those that re-anchor a KV ring, and all but the
- * first of several tokens that banned strings require in one call. sotto_session_prefill evaluates
- * the prompt of each session separately.
+ * of them.
+ *
+ * A batch uses the threads of sessions[0]. It has up to 64 sessions, and up to the larger of
+ * batch_tokens and sequence_count of the first one that takes part; more sessions take several
+ * batches. Some tokens are evaluated outside of a batch, with the same result: those of sessions
+ * with draft_tokens, those of guides with another model, those that re-anchor a KV ring, and all
+ * but the first of several tokens that banned strings require in one call. sotto_session_prefill
+ * evaluates the prompt of each session separately.
  *
  * Returns SOTTO_OK if all statuses are set. Errors, after which nothing has changed:
  * INVALID_ARGUMENT (NULL, a session of another model, or one that is given twice or also is the
@@ -282,11 +297,11 @@ SOTTO_API sotto_status sotto_sessions_next(sotto_session* const* sessions, size_
 SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens);
 
 /* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of
- * them, and once more, with the token -1, if text was withheld until the end. Ends when a stop
- * applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no limit). The call is equivalent to
- * sotto_session_prefill followed by a loop over sotto_session_next. Returns the SOTTO_STOP_ value that says why
- * generation ended, or an error of these two functions. `prompt` may be NULL when `prompt_count` is 0. `on_piece` may
- * be NULL. */
+ * them. If text was withheld until the end, calls it once more, with the token -1. Ends when a stop
+ * applies or max_tokens tokens have been generated (0: none; SIZE_MAX: no limit). The call is
+ * equivalent to sotto_session_prefill followed by a loop over sotto_session_next, and returns the
+ * SOTTO_STOP_ value that says why generation ended, or an error of these two functions. `prompt`
+ * may be NULL when `prompt_count` is 0. `on_piece` may be NULL. */
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
@@ -350,19 +365,18 @@ typedef struct sotto_stop_params {
   const sotto_token* stop_tokens;
   size_t stop_token_count;
   /* Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span
-   * several tokens. At the end, the stream is truncated to the emitted text, so that generation can
-   * continue this text. If the text ends inside a token, the token is replaced by others that spell
-   * the emitted part of it, each the longest possible one, or stays whole if the vocabulary has no
-   * such tokens or the context has no space for them. If the stream cannot be rewound that far (see
-   * sotto_session_rewind), it is not truncated. */
+   * several tokens. The stream is then cut to the emitted text, so that generation can continue it.
+   * If the cut is inside a token, other tokens that spell its first part replace it, each as long
+   * as possible. It stays whole if the vocabulary has no such tokens or the context no space for
+   * them. The stream is not cut if it cannot be rewound that far (see sotto_session_rewind). */
   const sotto_text* stop_strings;
   size_t stop_string_count;
   /* Strings that must not be generated. When the text contains one, the stream is rolled back to
-   * the token that contains the beginning of the string, and another token is drawn instead. Tokens
-   * that may belong to a banned string therefore wait before they are emitted, but at most 32 of
-   * them: a longer wait emits the oldest one, which then stays. Generation ends with
-   * SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before the
-   * next one is emitted (1024, or 256 whose rejection still matters). */
+   * the token where the string begins, and another token is drawn there. Tokens that may belong to
+   * a banned string therefore wait before they are emitted. At most 32 of them wait: after that,
+   * the oldest one is emitted and stays. Generation ends with SOTTO_STOP_BANNED if every
+   * continuation fails, or if too many tokens are rejected before the next one is emitted (1024, or
+   * 256 rejections that still matter). */
   const sotto_text* banned_strings;
   size_t banned_string_count;
 } sotto_stop_params;

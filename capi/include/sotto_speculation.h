@@ -1,9 +1,11 @@
 /* sotto_speculation.h - speculative decoding: several tokens per evaluation with unchanged output.
  *
- * A session with draft_tokens guesses the next tokens (the draft) and evaluates them in one batch
- * together with the newest token. The session then draws tokens from the rows of logits of this
- * batch, exactly as it would without a draft. As long as the tokens drawn equal the draft, each of
- * them has saved an evaluation; at the first difference, the rest of the draft is discarded.
+ * Reading the weights takes most of the time of an evaluation, so evaluating several tokens at once
+ * costs little more than evaluating one. A session with draft_tokens guesses the next tokens (the
+ * draft) and evaluates them in one batch with the newest token. It then draws tokens from the rows
+ * of logits of this batch, exactly as it would without a draft. While they equal the draft, each
+ * one has saved an evaluation. At the first difference, the rest of the draft is discarded.
+ *
  * Tokens, text, probabilities and saved states are therefore bit-identical to those without
  * speculation, in every mode of sampling and with grammars, guides, stops and banned strings. Only
  * the time and sotto_speculation_info differ.

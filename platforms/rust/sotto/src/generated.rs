@@ -426,11 +426,11 @@ pub enum Selection {
     /// method estimates the Zipf exponent from the mirostat_m most likely tokens and derives from
     /// it how many tokens to keep.
     Mirostat = sys::SOTTO_SELECT_MIROSTAT,
-    /// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau
-    /// and decreases by eta (surprise - tau) after each token.
+    /// Mirostat 2 removes tokens with a surprise above mu. In both versions, mu starts at 2 tau and
+    /// decreases by eta (surprise - tau) after each token.
     MirostatV2 = sys::SOTTO_SELECT_MIROSTAT_V2,
-    /// Prefers tokens whose p is near a target. The target is adjusted after each token, so that
-    /// the decayed mean of the selected p stays at adaptive_target.
+    /// Prefers tokens with p near a target. The target is adjusted after each token, so that the
+    /// decayed mean of the selected p stays at adaptive_target.
     AdaptiveP = sys::SOTTO_SELECT_ADAPTIVE_P,
 }
 
@@ -1239,10 +1239,9 @@ impl SamplerParams {
         dry_window: u32,
         /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
         no_repeat_ngram: u32,
-        /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params)
-        /// the repetition guard measures. The more repetitive they are, the further it moves the
-        /// penalty from repetition_penalty towards guard_penalty. Default: 0 (off). Range: 0
-        /// to 256.
+        /// Number of recent tokens that the repetition guard examines. The more repetitive they are
+        /// (see repetition_limit in sotto_stop_params), the further the guard moves the penalty
+        /// from repetition_penalty towards guard_penalty. Default: 0 (off). Range: 0 to 256.
         guard_window: u32,
         /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range:
         /// 1 to 100.
@@ -1322,7 +1321,7 @@ impl SamplerParams {
         forced_last_token: Token,
         /// Layers that DoLa compares with the last layer. Default: OFF.
         dola: Dola,
-        /// DoLa removes tokens whose p under the last layer is below this fraction of max p.
+        /// DoLa removes tokens with p below this fraction of max p, both under the last layer.
         /// Default: 0.1. Range: 0 to 1.
         dola_relative_top: f32,
         /// If true, the log probabilities in sotto_piece are computed. Default: 0.
@@ -1679,11 +1678,11 @@ impl StopParams {
     }
 
     /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span
-    /// several tokens. At the end, the stream is truncated to the emitted text, so that generation
-    /// can continue this text. If the text ends inside a token, the token is replaced by others
-    /// that spell the emitted part of it, each the longest possible one, or stays whole if the
-    /// vocabulary has no such tokens or the context has no space for them. If the stream cannot be
-    /// rewound that far (see sotto_session_rewind), it is not truncated.
+    /// several tokens. The stream is then cut to the emitted text, so that generation can continue
+    /// it. If the cut is inside a token, other tokens that spell its first part replace it, each as
+    /// long as possible. It stays whole if the vocabulary has no such tokens or the context no
+    /// space for them. The stream is not cut if it cannot be rewound that far (see
+    /// sotto_session_rewind).
     #[must_use]
     pub fn stop_strings(mut self, stop_strings: impl Into<Vec<String>>) -> Self {
         self.stop_strings = Some(stop_strings.into());
@@ -1691,11 +1690,11 @@ impl StopParams {
     }
 
     /// Strings that must not be generated. When the text contains one, the stream is rolled back to
-    /// the token that contains the beginning of the string, and another token is drawn instead.
-    /// Tokens that may belong to a banned string therefore wait before they are emitted, but at
-    /// most 32 of them: a longer wait emits the oldest one, which then stays. Generation ends with
-    /// SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before the
-    /// next one is emitted (1024, or 256 whose rejection still matters).
+    /// the token where the string begins, and another token is drawn there. Tokens that may belong
+    /// to a banned string therefore wait before they are emitted. At most 32 of them wait: after
+    /// that, the oldest one is emitted and stays. Generation ends with SOTTO_STOP_BANNED if every
+    /// continuation fails, or if too many tokens are rejected before the next one is emitted (1024,
+    /// or 256 rejections that still matter).
     #[must_use]
     pub fn banned_strings(mut self, banned_strings: impl Into<Vec<String>>) -> Self {
         self.banned_strings = Some(banned_strings.into());

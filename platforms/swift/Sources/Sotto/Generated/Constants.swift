@@ -309,10 +309,10 @@ public enum Selection: Int32, Sendable {
   /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
   /// exponent from the mirostat_m most likely tokens and derives from it how many tokens to keep.
   case mirostat = 3
-  /// Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and decreases by eta
+  /// Mirostat 2 removes tokens with a surprise above mu. In both versions, mu starts at 2 tau and decreases by eta
   /// (surprise - tau) after each token.
   case mirostatV2 = 4
-  /// Prefers tokens whose p is near a target. The target is adjusted after each token, so that the decayed mean of the
+  /// Prefers tokens with p near a target. The target is adjusted after each token, so that the decayed mean of the
   /// selected p stays at adaptive_target.
   case adaptiveP = 5
 }

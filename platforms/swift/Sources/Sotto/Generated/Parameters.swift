@@ -321,9 +321,9 @@ public struct SamplerParameters {
   public var dryBreakerTokens: [Token] = []
   /// Length of the n-grams that must not occur twice in the text. Default: 0 (off).
   public var noRepeatNgram: UInt32
-  /// Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the repetition guard
-  /// measures. The more repetitive they are, the further it moves the penalty from repetition_penalty towards
-  /// guard_penalty. Default: 0 (off). Range: 0 to 256.
+  /// Number of recent tokens that the repetition guard examines. The more repetitive they are (see repetition_limit in
+  /// sotto_stop_params), the further the guard moves the penalty from repetition_penalty towards guard_penalty.
+  /// Default: 0 (off). Range: 0 to 256.
   public var guardWindow: UInt32
   /// Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100.
   public var guardPenalty: Float
@@ -412,7 +412,7 @@ public struct SamplerParameters {
   public var watermark: WatermarkParameters?
   /// Layers that DoLa compares with the last layer. Default: OFF.
   public var dola: Dola
-  /// DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
+  /// DoLa removes tokens with p below this fraction of max p, both under the last layer. Default: 0.1. Range: 0 to 1.
   public var dolaRelativeTop: Float
   /// If true, the log probabilities in sotto_piece are computed. Default: 0.
   public var logProbabilities: Bool
@@ -786,17 +786,17 @@ public struct StopParameters {
   /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token, they do not become part of the
   /// stream.
   public var stopTokens: [Token] = []
-  /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. At the
-  /// end, the stream is truncated to the emitted text, so that generation can continue this text. If the text ends
-  /// inside a token, the token is replaced by others that spell the emitted part of it, each the longest possible one,
-  /// or stays whole if the vocabulary has no such tokens or the context has no space for them. If the stream cannot be
-  /// rewound that far (see sotto_session_rewind), it is not truncated.
+  /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The
+  /// stream is then cut to the emitted text, so that generation can continue it. If the cut is inside a token, other
+  /// tokens that spell its first part replace it, each as long as possible. It stays whole if the vocabulary has no
+  /// such tokens or the context no space for them. The stream is not cut if it cannot be rewound that far (see
+  /// sotto_session_rewind).
   public var stopStrings: [String]
-  /// Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
-  /// contains the beginning of the string, and another token is drawn instead. Tokens that may belong to a banned
-  /// string therefore wait before they are emitted, but at most 32 of them: a longer wait emits the oldest one, which
-  /// then stays. Generation ends with SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected
-  /// before the next one is emitted (1024, or 256 whose rejection still matters).
+  /// Strings that must not be generated. When the text contains one, the stream is rolled back to the token where the
+  /// string begins, and another token is drawn there. Tokens that may belong to a banned string therefore wait before
+  /// they are emitted. At most 32 of them wait: after that, the oldest one is emitted and stays. Generation ends with
+  /// SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before the next one is emitted
+  /// (1024, or 256 rejections that still matter).
   public var bannedStrings: [String]
 
   /// Sets all properties to the defaults of the library.

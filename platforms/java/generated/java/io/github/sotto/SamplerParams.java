@@ -75,9 +75,9 @@ public final class SamplerParams {
     /** Length of the n-grams that must not occur twice in the text. Default: 0 (off). */
     public int noRepeatNgram;
     /**
-     * Number of recent tokens whose repetitiveness (see repetition_limit in sotto_stop_params) the repetition guard
-     * measures. The more repetitive they are, the further it moves the penalty from repetition_penalty towards
-     * guard_penalty. Default: 0 (off). Range: 0 to 256.
+     * Number of recent tokens that the repetition guard examines. The more repetitive they are (see repetition_limit in
+     * sotto_stop_params), the further the guard moves the penalty from repetition_penalty towards guard_penalty.
+     * Default: 0 (off). Range: 0 to 256.
      */
     public int guardWindow;
     /** Repetition penalty of the guard for text that only repeats itself. Default: 1.5. Range: 1 to 100. */
@@ -192,7 +192,7 @@ public final class SamplerParams {
     /** Layers that DoLa compares with the last layer. Default: OFF. */
     public Dola dola;
     /**
-     * DoLa removes tokens whose p under the last layer is below this fraction of max p. Default: 0.1. Range: 0 to 1.
+     * DoLa removes tokens with p below this fraction of max p, both under the last layer. Default: 0.1. Range: 0 to 1.
      */
     public float dolaRelativeTop;
     /** If true, the log probabilities in sotto_piece are computed. Default: 0. */

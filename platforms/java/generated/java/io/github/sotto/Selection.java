@@ -18,12 +18,12 @@ public enum Selection implements Constant {
      */
     MIROSTAT(3),
     /**
-     * Mirostat 2 removes tokens whose surprise exceeds mu. In both versions, mu starts at 2 tau and decreases by eta
+     * Mirostat 2 removes tokens with a surprise above mu. In both versions, mu starts at 2 tau and decreases by eta
      * (surprise - tau) after each token.
      */
     MIROSTAT_V2(4),
     /**
-     * Prefers tokens whose p is near a target. The target is adjusted after each token, so that the decayed mean of the
+     * Prefers tokens with p near a target. The target is adjusted after each token, so that the decayed mean of the
      * selected p stays at adaptive_target.
      */
     ADAPTIVE_P(5);

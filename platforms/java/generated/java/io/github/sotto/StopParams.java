@@ -34,19 +34,19 @@ public final class StopParams {
      */
     public int[] stopTokens;
     /**
-     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. At the
-     * end, the stream is truncated to the emitted text, so that generation can continue this text. If the text ends
-     * inside a token, the token is replaced by others that spell the emitted part of it, each the longest possible one,
-     * or stays whole if the vocabulary has no such tokens or the context has no space for them. If the stream cannot be
-     * rewound that far (see sotto_session_rewind), it is not truncated.
+     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. A string may span several tokens. The
+     * stream is then cut to the emitted text, so that generation can continue it. If the cut is inside a token, other
+     * tokens that spell its first part replace it, each as long as possible. It stays whole if the vocabulary has no
+     * such tokens or the context no space for them. The stream is not cut if it cannot be rewound that far (see
+     * sotto_session_rewind).
      */
     public String[] stopStrings;
     /**
-     * Strings that must not be generated. When the text contains one, the stream is rolled back to the token that
-     * contains the beginning of the string, and another token is drawn instead. Tokens that may belong to a banned
-     * string therefore wait before they are emitted, but at most 32 of them: a longer wait emits the oldest one, which
-     * then stays. Generation ends with SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are
-     * rejected before the next one is emitted (1024, or 256 whose rejection still matters).
+     * Strings that must not be generated. When the text contains one, the stream is rolled back to the token where the
+     * string begins, and another token is drawn there. Tokens that may belong to a banned string therefore wait before
+     * they are emitted. At most 32 of them wait: after that, the oldest one is emitted and stays. Generation ends with
+     * SOTTO_STOP_BANNED if every continuation fails, or if too many tokens are rejected before the next one is emitted
+     * (1024, or 256 rejections that still matter).
      */
     public String[] bannedStrings;
 
