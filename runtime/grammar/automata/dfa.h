@@ -6,13 +6,13 @@
 // has classes of code points (regex/automaton.cpp).
 //
 // The subset construction is by Rabin and Scott ("Finite Automata and Their Decision Problems", 1959): a state of the
-// DFA is the set of NFA states that an input can reach. Sets are closed under epsilon edges, after which states that
-// read no symbol are dropped, so that equal languages more often have equal sets. The minimization is by Valmari and
-// Lehtinen ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
+// DFA is the set of NFA states that an input can reach. Sets are closed under epsilon edges. States that read no symbol
+// are then dropped, so that equal languages more often have equal sets. The minimization is by Valmari and Lehtinen
+// ("Efficient Minimization of DFAs with Partial Transition Functions", 2008).
 //
 // Example: after the first character, the NFA of ab|ac|db|dc has four states, one per alternative. The subset
-// construction makes two states of them, one after a and one after d, which the minimization merges, because the same
-// strings may follow.
+// construction makes two states of them, one after a and one after d. The same strings may follow both, so the
+// minimization merges them.
 #pragma once
 
 #include <algorithm>

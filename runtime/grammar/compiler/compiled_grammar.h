@@ -1,9 +1,9 @@
 // A compiled grammar: the automata of all rules in one block of memory. The block refers to itself only by offsets and
 // never changes, so it can be moved, stored, and shared between threads.
 //
-// A state has moves and calls. A move reads one byte or token, and a call reads a string of another rule, so the
-// matcher (matcher/) runs these automata with a stack. Every state also describes a set of strings that are certainly
-// allowed after it (lookahead.h), so that most masks need no search.
+// A state has moves and calls. A move reads one byte or token. A call reads a string of another rule, so the matcher
+// (matcher/) runs these automata with a stack. Every state also describes strings that are certainly allowed after it
+// (lookahead.h), so most masks need no search.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // The grammar compiler turns the rules that a front end has built into a CompiledGrammar.
 //
-// The rules become nondeterministic automata (rule_nfa.h), from which an analysis removes the paths that cannot be
-// completed. The automaton of each reachable rule is then made deterministic and minimal (automata/dfa.h), unless it
-// would become too large. Finally GrammarWriter merges the symbols that no state distinguishes, and writes the block.
+// The rules become nondeterministic automata (rule_nfa.h). An analysis removes the paths that cannot be completed, so
+// nothing leads to a dead end. The automaton of each reachable rule is then made deterministic and minimal
+// (automata/dfa.h), unless it would become too large. Finally GrammarWriter merges the symbols that no state
+// distinguishes, and writes the block.
 #pragma once
 
 #include <cstddef>

@@ -1,20 +1,19 @@
-// Lookahead: for each state of a grammar, a set of strings that are certainly allowed after the state, which the
-// compiler computes once.
+// Lookahead: for each state of a grammar, strings that are certainly allowed after the state. The compiler computes
+// them once.
 //
-// Inside a JSON string, nearly every token of the vocabulary is possible, so a mask can start with a prepared set of
-// tokens (token_prefilter.h), provided that all strings over some character classes are known to be allowed.
-// GrammarState stores two such facts: the set of classes over which strings of any length are allowed, and a number of
-// characters such that all strings up to this length are allowed. Both are lower bounds, because calls of rules are
-// followed only one level deep. Flags record whether the number is exact, and whether characters lead back to the same
-// state.
+// Inside a JSON string, nearly every token of the vocabulary is possible. If all strings over some character classes
+// are known to be allowed, a mask can start with a prepared set of tokens (token_prefilter.h). GrammarState stores two
+// such facts: the set of classes over which strings of any length are allowed, and a number of characters such that all
+// strings up to this length are allowed. Both are lower bounds, because calls of rules are followed only one level
+// deep. Flags record whether the number is exact, and whether characters lead back to the same state.
 //
 // Each fact about a state follows from its own moves and from facts about the next states. Facts about strings of any
 // length are a greatest fixed point: they are assumed for all states and withdrawn where they do not hold. Counts are a
 // least fixed point: they increase from 0. Both are computed by sweeps over the states, alternately in descending and
 // ascending order. The verifier checks the facts of a loaded grammar in the same way.
 //
-// Grammars read bytes, but these facts are about characters, so the analysis follows the UTF-8 forms of all characters
-// of a class at the same time (Utf8Transitions).
+// Grammars read bytes, but these facts are about characters. The analysis therefore follows the UTF-8 forms of all
+// characters of a class at the same time (Utf8Transitions).
 //
 // Examples: the start of root ::= [a-z]* "\"" has the endless class of lower-case letters: "a", "dog" and any longer
 // word are allowed. The start of root ::= [^"\\]{0,5} "\"" has the count 5: all strings of up to 5 characters are
@@ -134,8 +133,8 @@ class Lookahead {
 
   // Computes the lookahead of all states and writes it to the grammar.
   static void find(CompiledGrammar* grammar);
-  // Limits the steps of holds(), because without a limit, the time could be quadratic in the size of a grammar from an
-  // image. When the steps are used up, the result is false.
+  // Limits the steps of holds(). Without a limit, the time could be quadratic in the size of a grammar from an image.
+  // When the steps are used up, the result is false.
   void limit_steps(uint32_t steps) { steps_.limit_steps(steps); }
   bool is_exhausted() const { return steps_.is_exhausted(); }
   // Returns whether the lookahead of a state follows from the lookahead of its successors.

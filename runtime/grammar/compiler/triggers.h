@@ -1,6 +1,6 @@
 // Free text up to a string, for the lazy activation of a grammar. The text is unconstrained until the first of several
-// triggers appears, right after which a string of the grammar begins. Triggers are compiled to rules, so masks stay
-// exact and the matcher needs no code for them.
+// triggers appears. Right after it, a string of the grammar begins. Triggers are compiled to rules, so masks stay exact
+// and the matcher needs no code for them.
 //
 // Example: with the trigger "<tool>", the text "Let me see. " is unconstrained, and after "Let me see. <tool>" only a
 // string of the grammar may follow.

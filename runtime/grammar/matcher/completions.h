@@ -7,9 +7,9 @@
 // these costs of a context-free grammar in ascending order.
 //
 // The search finds the shortest path in bytes, and then covers the path with as few tokens of the vocabulary as
-// possible. The result is the length of a real completion, so it is an upper bound of the shortest one. From a state
-// with completion n, some token leads to a state with completion at most n - 1, so a text within its budget never gets
-// stuck.
+// possible. The result is the length of a real completion, so it is an upper bound of the shortest one. The invariant:
+// from a state with completion n, some token leads to a state with completion at most n - 1. A text within its budget
+// therefore never gets stuck.
 //
 // The stack store (stack_store.h) adds up the completions of the states on a stack.
 //

@@ -1,5 +1,5 @@
-// Arrays of stack frames, which are stored by column so that a grammar takes memory only for the columns that its
-// frames need: frames outside of loops have no counts, and most counts fit 32 bits.
+// Arrays of stack frames, stored by column. A grammar takes memory only for the columns that its frames need: frames
+// outside of loops have no counts, and most counts fit 32 bits.
 #pragma once
 
 #include <cstddef>

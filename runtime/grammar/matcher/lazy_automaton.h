@@ -1,12 +1,12 @@
 // A deterministic automaton over state sets. A transition is computed when it is first needed and then remembered, as
-// RE2's lazy DFA does (Cox, "Regular Expression Matching in the Wild", 2010). The states of the automaton are sets of
-// grammar states on stacks instead of sets of NFA states, so there may be infinitely many. The store keeps as many as
-// fit, and when it is full, a garbage collection makes space.
+// RE2's lazy DFA does (Cox, "Regular Expression Matching in the Wild", 2010). Its states are sets of grammar states on
+// stacks, not of NFA states, so there may be infinitely many. The store keeps as many as fit. When it is full, a
+// garbage collection makes space.
 //
 // A pin is a slot that contains the id of a set in use. A collection renumbers the sets and updates the pins, so
-// functions take pointers to pins instead of ids. The last pins form the trail: pin n of the trail contains the set
-// after n bytes of a token, so that a walk over the trie of the vocabulary can return to any prefix. A collection
-// ignores the pins of the trail after the newest one.
+// functions take pointers to pins, not ids. The last pins form the trail: pin n of the trail contains the set after n
+// bytes of a token. A walk over the trie of the vocabulary can thus return to any prefix. A collection ignores the pins
+// of the trail after the newest one.
 #pragma once
 
 #include <cstdint>

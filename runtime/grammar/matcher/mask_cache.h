@@ -1,6 +1,6 @@
-// Stores token masks compactly. A mask is stored in the shortest of three forms: its words; a list of its tokens; or a
-// base, another mask stored as words, with a list of the tokens that differ. Equal masks are stored once, and a buffer
-// contains the words of the last mask, so that a similar mask takes only a few flips.
+// Stores token masks compactly, in the shortest of three forms: the words of the mask; a list of its tokens; or a base,
+// another mask stored as words, with a list of the tokens that differ. Equal masks are stored once. A buffer contains
+// the words of the last mask, so a similar mask takes only a few flips.
 #pragma once
 
 #include <cstdint>

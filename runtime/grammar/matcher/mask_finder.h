@@ -1,9 +1,9 @@
 // Finds the token mask of a state set: for every token of the vocabulary, whether it may come next.
 //
 // The basic method is one walk over the trie of the vocabulary, in step with the lazy automaton. The walk skips a
-// subtree as soon as its prefix is impossible. At the last byte of a token that is not the prefix of another one, it
-// only tests whether a state moves by this byte, because nothing leads to a dead end. A walk over all 50,257 tokens of
-// GPT-2 takes half a millisecond, so four methods avoid most of it:
+// subtree as soon as its prefix is impossible. At a leaf, it tests only whether some state moves by the last byte of
+// the token; this suffices, because nothing leads to a dead end. A walk over all 50,257 tokens of GPT-2 takes half a
+// millisecond, so four methods avoid most of it:
 // - A mask is computed once per state set and then stored (mask_cache.h).
 // - Sets are truncated first (stack_truncation.h), so that stacks that differ only far below the top share their mask.
 // - If the number of characters alone decides whether a token is possible, no walk is needed (exact_count).
@@ -15,10 +15,9 @@
 // If the walk pops a rule below the cut, the set was truncated too early. The open mask is correct up to that
 // node of the trie, so the walk continues from there with stacks of twice the depth.
 //
-// If the rest of the text has a budget of tokens (finish_within), a token must also leave enough of the budget for the
-// shortest completion after the token. For each set, the finder stores the largest number of tokens needed after any
-// possible token. While the budget exceeds this number, it is ignored; otherwise the walk compares the completion with
-// the budget at every node.
+// If the rest of the text has a budget of tokens (finish_within), a token must also leave enough of it for the shortest
+// completion. For each set, the finder stores the largest number of tokens needed after any possible token. While the
+// budget exceeds this number, it is ignored; otherwise the walk compares the completion with the budget at every node.
 #pragma once
 
 #include <cstdint>

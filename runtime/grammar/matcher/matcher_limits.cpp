@@ -10,11 +10,11 @@ namespace {
 // The memory of a matcher follows from one number: how many stack nodes a text may need at the same time. The store
 // shares its block between nodes, frames, sets and states, so the proportions below need to be right only roughly.
 //
-// How many nodes a text needs depends on the text, so the summands are measured, not derived. JSON nested 160 deep
-// needs 96 nodes, and the texts of most real schemas 16 to 64. default_limits_test.cpp and adversarial_test.cpp
-// (tests/unit/grammar) contain texts that must fit, the oracle test bounds the failures of random grammars, and
-// grammar_measure replays real texts with these limits, or with a fraction of them, and names the grammars for which
-// they do not suffice. Too large estimates cost memory; too small ones fail with a status.
+// This depends on the text, so the summands are measured, not derived. JSON nested 160 deep needs 96 nodes, and the
+// texts of most real schemas 16 to 64. default_limits_test.cpp and adversarial_test.cpp (tests/unit/grammar) contain
+// texts that must fit, and the oracle test bounds the failures of random grammars. grammar_measure replays real texts
+// with these limits, or with a fraction of them, and names the grammars that need more. Too large estimates cost
+// memory; too small ones fail with a status.
 //
 // After each summand follows what it is for, and a text that needs it.
 constexpr uint32_t kNodes = 128;            // any grammar: JSON nested 160 deep

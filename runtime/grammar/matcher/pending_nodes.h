@@ -1,17 +1,17 @@
 // The stack nodes that a step of the matcher creates, before they are stored.
 //
-// A rule that is called in a step gets one pending node, even if many states call it, and each call adds a frame to the
-// node. A pending node may turn out to be equal to a stored one, and pending nodes may refer to each other in any
+// A rule that is called in a step gets one pending node, even if many states call it; each call adds a frame to the
+// node. A pending node may turn out to be equal to a stored one. Pending nodes may also refer to each other in any
 // order: a rule that calls itself first (left recursion) is its own parent. Nodes are therefore collected while the
 // step runs, and store() stores them together at its end:
 //   1. Usually every pending node refers only to earlier ones. Then they are stored one by one.
-//   2. Otherwise, nodes refer to each other by two kinds of links: a tail link leads to a node whose frames are
-//      inherited, and a parent link to the node below a frame. Nodes on a cycle of tail links inherit the same frames,
-//      so they form one group.
+//   2. Otherwise, tail links and parent links form two graphs. A tail link leads to the node that lends its frames, a
+//      parent link to the node below a frame. Nodes on a cycle of tail links inherit the same frames, so they form one
+//      group.
 //   3. Groups on a cycle of parent links form one component of the stack store. If an equivalent component is already
-//      stored below it, that one is used instead, so repeated left or right recursion of a rule does not add a node
+//      stored below it, that one is used instead. Repeated left or right recursion of a rule then does not add a node
 //      with every repetition.
-// Groups and components are strongly connected components, which Tarjan's algorithm finds (automata/components.h).
+// Groups and components are strongly connected components; Tarjan's algorithm finds them (automata/components.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Finds the largest token prefilter that a state set contains. A prefilter is a prepared set of tokens
-// (token_prefilter.h), which the walk over the vocabulary can skip if all of them are possible.
+// (token_prefilter.h). If all of them are possible, the walk over the vocabulary can skip them.
 //
 // A state set contains a prefilter if every string of the prefilter's characters may follow. There are two ways to find
 // out:
@@ -8,9 +8,9 @@
 // - A search reads every character of the prefilter's classes from the set, level by level as in breadth-first search.
 //   If no new set appears, strings of any length are possible; if some character is impossible, strings up to that
 //   length are. Unlike the lookahead, the search takes the whole stack into account: strings that leave a rule and
-//   continue in its caller, and several stacks that accept different characters. It is needed rarely, but bounds the
-//   slowest masks (the README of this directory has the figures). A search that exceeds its budget reports that nothing
-//   may follow, which is always safe.
+//   continue in its caller, and several stacks that accept different characters. It is rarely needed, but bounds the
+//   slowest masks (README.md has the figures). If it exceeds its budget, it reports that nothing may follow. This is
+//   always safe.
 #pragma once
 
 #include <cstdint>

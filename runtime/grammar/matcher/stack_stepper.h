@@ -1,18 +1,18 @@
 // One step of the matcher: computes the set of states after a byte or token from the set before it.
 //
-// The algorithm is a step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) whose rules are
-// automata. First, each state on top of a stack moves by the class of the byte. Then the step adds every state that can
-// be reached without another byte. A state that calls a rule pushes a node for the rule and continues in the rule's
-// start state, whereas a state that may end its rule pops its node, so that every frame of the node continues in its
-// return state. The entries, which are pairs of a state and a node, form a worklist, and each pair is processed once.
+// The algorithm is a step of a generalized LL recognizer (Scott and Johnstone, GLL Parsing, 2010) with automata as
+// rules. First, each state on top of a stack moves by the class of the byte. Then the step adds every state that can be
+// reached without another byte. A state that calls a rule pushes a node for the rule and continues in the rule's start
+// state. A state that may end its rule pops its node, and every frame of the node continues in its return state. The
+// pairs of a state and a node form a worklist. Each pair is processed once.
 //
 // Three measures keep this finite and small:
 // - All calls of one rule in a step share one pending node (pending_nodes.h), so left recursion ends.
 // - A call in the last position of its rule is a tail call: the callee returns to the caller's frames, so right
 //   recursion takes constant memory.
-// - A rule that is popped in the same step that pushed it would have read nothing. Such pops are skipped here, because
-//   the compiler adds an edge around each call of a rule that can be empty: the solution of Aycock and Horspool (2002)
-//   to the epsilon problem of Earley's algorithm.
+// - A rule that is popped in the same step that pushed it would have read nothing. Such pops are skipped, because the
+//   compiler adds an edge around each call of a rule that can be empty. This is the solution of Aycock and Horspool
+//   (2002) to the epsilon problem of Earley's algorithm.
 //
 // A loop ({m,n} with more than a few repetitions) is a call whose frames contain a count. When its rule ends, the frame
 // returns if the count has reached the minimum, and calls the rule again if the count is less than the maximum.

@@ -1,24 +1,24 @@
 // The stacks of the matcher, as a graph-structured stack (GSS), and the sets of states on top of them.
 //
-// If a grammar can read a text in several ways, the matcher has several stacks of open rules, which share their common
-// parts as in Tomita (Efficient Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010). A
-// StackNode represents an open rule with everything below it. Each of its StackFrames is a return address: the caller's
-// next state, and the parent node below that state. In contrast to those papers, nodes do not record a position in the
-// text, so that two prefixes with the same unfinished rules share a node.
+// If a grammar can read a text in several ways, the matcher has several stacks of open rules. The stacks share their
+// common parts as in Tomita (Efficient Parsing for Natural Language, 1986) and Scott and Johnstone (GLL Parsing, 2010).
+// A StackNode represents an open rule with everything below it. Each of its StackFrames is a return address: the
+// caller's next state, and the parent node below that state. Unlike in those papers, a node does not record a position
+// in the text: two prefixes with the same unfinished rules share a node.
 //
 // A StackTop is a state of the grammar on top of a node. A StateSet contains all stack tops that a text may have
-// reached, so it determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once, so
-// equal numbers mean equal contents, and a set can be a state of a lazy automaton (lazy_automaton.h). Nodes that refer
-// to each other, as with left recursion, form a strongly connected component and are interned together.
+// reached, so it determines everything that may follow. Nodes and sets are hash-consed: equal ones are stored once.
+// Equal numbers therefore mean equal contents, and a set can be a state of a lazy automaton (lazy_automaton.h). Nodes
+// that refer to each other, as with left recursion, form a strongly connected component and are interned together.
 //
 // Example: root ::= "[" (root ("," root)*)? "]" reads nested lists. After "[[", the inner list is a node with one
 // frame: the outer list continues in the state before "," or "]". After "[[],[" and "[[[]],[" the same rules are open
 // and return to the same state, so all three texts have the same node and the same state set.
 //
 // All memory is reserved when the matcher is created. The arrays of nodes, frames, sets and states share one block,
-// because their proportions depend on the text: whenever one of them is full, the block is divided again as in
+// because their proportions depend on the text. Whenever one of them is full, the block is divided again as in
 // Garwick's algorithm (Knuth, The Art of Computer Programming, volume 1, section 2.2.2). When the block as a whole is
-// full, collect() keeps only what the given sets need, which it compacts and renumbers.
+// full, collect() keeps only what the given sets need, and compacts and renumbers it.
 #pragma once
 
 #include <cstddef>
@@ -84,7 +84,7 @@ inline constexpr uint32_t kDeadSet = 1;     // the grammar does not allow the te
 inline constexpr uint32_t kUnknownSet = 2;  // the set depends on the part of a stack that was truncated
 inline constexpr uint32_t kFirstSet = 3;
 
-// A slot with the id of a set that is in use, which a collection updates when it renumbers the sets.
+// A slot with the id of a set in use. A collection updates it when it renumbers the sets.
 struct Pin {
   uint32_t set;
 };

@@ -1,15 +1,15 @@
 // Token prefilters: sets of tokens, prepared with the vocabulary, so that the search for a mask can start with
 // thousands of tokens.
 //
-// Characters are divided into five classes, so the classes in a string fit a small bit set. Characters that JSON
-// strings must escape, DEL, and bytes that are not UTF-8 have no class, so a JSON string may contain any string over
-// these classes. The summary of a string is one byte: the classes that occur in it, and the class of its length. A
-// prefilter is a bit set of classes and a maximum length, and contains all strings that satisfy both. Summaries are
-// compared with the prefilter 64 at a time, eight per machine word.
+// Characters are divided into five classes. Characters that JSON strings must escape, DEL, and bytes that are not UTF-8
+// have no class: a JSON string may contain any string over the classes. The summary of a string is one byte: the
+// classes that occur in it, and the class of its length. A prefilter is a bit set of classes and a maximum length, and
+// contains all strings that satisfy both. Summaries are compared with the prefilter 64 at a time, eight per machine
+// word.
 //
 // Example: the token " Hello" has 6 characters: a space, an upper-case letter and lower-case letters. A prefilter of
-// all classes and at most 8 characters contains the token, whereas one without spaces does not, and neither does one of
-// at most 4 characters.
+// all classes and at most 8 characters contains the token. One without spaces does not, nor does one of at most 4
+// characters.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,9 @@
 // Tokens are ranked in byte order, so the tokens below a trie node are a contiguous range of ranks. Example: the tokens
 // a, an, and, b have the ranks 0 to 3, and the node of "a" stands for the ranks 0 to 2. The trie is an array of nodes
 // of eight bytes in depth-first order. A walk proceeds from a node to the next one, or past its subtree if no token
-// with this prefix is possible. Each node and each token has a summary of its text (token_prefilter.h), which decides
-// whether a prefilter contains it. The arrays are built once, here in the caller's memory or by the converter in the
-// model file (model_vocabulary.h), and then shared.
+// with this prefix is possible. Each node and each token has a summary of its text (token_prefilter.h); it decides
+// whether a prefilter contains the text. The arrays are built once, here in the caller's memory or by the converter in
+// the model file (model_vocabulary.h), and then shared.
 #pragma once
 
 #include <cstddef>
