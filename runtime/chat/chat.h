@@ -1,5 +1,5 @@
-// A conversation over a session: it stores the messages and, before a reply, makes the session's stream equal to their
-// prompt.
+// A conversation over a session. It stores only the messages. The invariant of a reply: when the model begins it, the
+// session's stream is exactly the prompt of these messages.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +52,7 @@ class Chat {
   bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
 
  private:
-  // A message, whose contents are the next `size` bytes of the history: tokens for the model's replies, and text for
-  // all other messages.
+  // A message. Its contents are the next `size` bytes of the history: tokens for the model's replies, text for others.
   struct Message {
     ChatRole role;
     uint32_t size;

@@ -1,10 +1,10 @@
-// The candidates of beam search, which are tokens that may continue a beam: their order, bounded lists of the best
-// ones, and phrases that must appear in the result.
+// The candidates of beam search: their order, bounded lists of the best ones, and phrases that must appear in the
+// result. A candidate is a token that may continue a beam.
 //
 // Phrases use dynamic beam allocation (Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
-// Allocation for Neural Machine Translation"). A bank is the set of candidates whose sequences have the same number of
-// phrase tokens, and the beams are distributed evenly over the banks, because candidates that have begun a phrase would
-// otherwise lose against those that have not.
+// Allocation for Neural Machine Translation"). Candidates that have begun a phrase would lose against those that have
+// not. The beams are therefore distributed evenly over banks: a bank is the set of candidates with the same number of
+// phrase tokens in their sequences.
 //
 // Example: with the phrase "New York" (two tokens), bank 0 has the candidates without "New", bank 1 those that end with
 // "New", and bank 2 those that contain "New York". Three beams are one per bank.

@@ -3,8 +3,8 @@
 // must appear (Post and Vilar 2018).
 //
 // Each step computes ln p for every running sequence. The best tokens of all beams of a group enter two bounded lists:
-// one of all candidates, and one of those that do not end their sequence. With these candidates, the step ends or
-// continues sequences, and then evaluates the new tokens in one batch.
+// all candidates, and those that do not end their sequence. From the lists, the step ends or continues sequences, and
+// then evaluates the new tokens in one batch.
 #pragma once
 
 #include "runtime/search/search_run.h"

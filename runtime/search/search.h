@@ -20,8 +20,8 @@ class Search {
   Status resolve(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given, SearchParams* params,
                  Error* error) const;
 
-  // Runs the search with parameters that resolve() has returned. The results, which are those found so far after
-  // kStopCancelled and kStopCallback, are sorted, best first, and valid until the next call.
+  // Runs the search with parameters that resolve() has returned. The results are sorted, best first, and valid until
+  // the next call. After kStopCancelled and kStopCallback, they are those found so far.
   Status run(const SearchInput& input, const SearchParams& params, std::span<const SearchSequence>* sequences,
              Error* error);
 

@@ -21,8 +21,8 @@
 
 namespace sotto {
 
-// A type-erased reference to the model of a search, which evaluates sequences that continue one text. The model may be
-// of any class with the members begin, grow, logits, keep and similarity of Beams; tests use functions of the tokens.
+// A type-erased reference to the model of a search. The model evaluates sequences that continue one text. It may be of
+// any class with the members begin, grow, logits, keep and similarity of Beams; tests use functions of the tokens.
 class SequenceModel {
  public:
   SequenceModel() = default;
@@ -105,7 +105,7 @@ struct RunningSequence {
   SequenceText text;
 };
 
-// A sequence that has ended, whose tokens are in finished_tokens.
+// A sequence that has ended. Its tokens are in finished_tokens.
 struct FinishedSequence {
   double score = 0;
   double log_probability = 0;

@@ -1,13 +1,12 @@
-// Byte pair encoding (Sennrich et al. 2016) of one word. A word starts as units, which are bytes or characters, and the
-// adjacent pair with the lowest rank, the leftmost one among equals, is merged until no pair can be merged.
+// Byte pair encoding (Sennrich et al. 2016) of one word. A word starts as units: bytes or characters. The adjacent pair
+// with the lowest rank, the leftmost one among equals, is merged until no pair can be merged. Example: with the merges
+// "l o", "lo w" and "e r", in this order, "lower" becomes lo w e r, then low e r, then low er.
 //
 // There are two implementations with the same result. merge_tokens() follows the definition, in quadratic time, and is
-// faster for short words. search_word() takes linear time (as in van Antwerpen and Neubeck's bpe, 2023). Two tokens are
-// compatible if encoding their joined bytes gives these two tokens again, and a sequence of tokens is the encoding of
-// its bytes if and only if every two neighbours are compatible. The function therefore searches for a sequence of
-// compatible tokens that spells the word, and tries the longest token first.
-//
-// Example: with the merges "l o", "lo w" and "e r", in this order, "lower" becomes lo w e r, then low e r, then low er.
+// faster for short words. search_word() takes linear time (as in van Antwerpen and Neubeck's bpe, 2023). It relies on a
+// theorem: call two tokens compatible if encoding their joined bytes gives these two tokens again; then a sequence of
+// tokens is the encoding of its bytes if and only if every two neighbours are compatible. The function searches for a
+// sequence of compatible tokens that spells the word, and tries the longest token first.
 #pragma once
 
 #include <cstddef>

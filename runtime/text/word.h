@@ -1,4 +1,4 @@
-// A piece of text to tokenize. Tokenizers may add a space before or after it, which is not stored in the text, although
+// A piece of text to tokenize. Tokenizers may add a space before or after it. The space is not stored in the text, but
 // all functions treat it as an ordinary byte.
 #pragma once
 

@@ -1,6 +1,9 @@
 // A grammar as rules over expressions. Every front end (GBNF, JSON Schema, regular expressions) builds one, and the
-// compiler reads it. The builder takes its memory from a workspace; once the workspace is exhausted, further calls are
+// compiler reads it. The builder takes its memory from a workspace. Once the workspace is exhausted, further calls are
 // harmless, and the compiler reports the failure.
+//
+// Example: list ::= "[" [0-9]+ "]" is a rule with a sequence of three expressions: a text, a repetition of a set of
+// characters, and another text.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +31,7 @@ enum class ExpressionKind : uint8_t {
   kAnyOrder,  // members of a set
 };
 
-// An expression, whose children are a linked list, which may be empty.
+// An expression. Its children are a linked list, possibly empty.
 struct Expression {
   ExpressionKind kind;
   // Offset of a string, first interval of characters or tokens, rule of a reference, first member of a set, or first
@@ -48,9 +51,9 @@ struct SetMember {
   uint32_t minimum;  // 0 or 1
   uint32_t maximum;  // 1 or kUnbounded
 };
-inline constexpr uint32_t kMaxSingleMembers = 64;  // maximum number of members whose maximum is 1
+inline constexpr uint32_t kMaxSingleMembers = 64;  // maximum number of members with the maximum 1
 
-// A rule, whose body is an expression.
+// A rule. Its body is an expression.
 struct Rule {
   uint32_t name;  // offset of the name
   uint32_t name_size;

@@ -2,13 +2,16 @@
 //
 // Each rule becomes an automaton with one start and one exit (Thompson's construction; characters become UTF-8 byte
 // sequences). A call of a rule is a single edge, so recursion needs no special treatment here; the matcher handles it
-// with a stack. A counted repetition is unrolled if that needs only a few states, and otherwise becomes a loop: a call
-// of its body that the matcher counts. The members of a set, which come in any order, are loops as well, and the
-// matcher remembers which of them it has read.
+// with a stack. A counted repetition is unrolled if that needs only a few states. Otherwise it becomes a loop: a call
+// of its body that the matcher counts. The members of a set come in any order. They are loops as well, and the matcher
+// remembers which of them it has read.
 //
 // The analysis removes edges that cannot be completed, so every path leads to an exit. As long as a matcher has any
 // state left, the text read so far is therefore a prefix of some string of the language. The analysis also adds an
 // epsilon edge in parallel to each call of a rule that can be empty.
+//
+// Example: item ::= "a"* can be empty. In list ::= "[" item "]", the call of item reads at least one "a", and the edge
+// next to it reads nothing.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +45,7 @@ struct RuleNfa : Nfa {
 };
 
 // Adds an automaton for every rule of the builder. A repetition that needs more than `unrolled_states` states becomes a
-// loop, whose body is added to the builder as a rule.
+// loop; its body is added to the builder as a rule.
 void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 
 // The results of the analysis of rules and states.
@@ -54,8 +57,8 @@ struct NfaAnalysis {
   GrowingArray<uint8_t> live;        // for each state, whether the exit is reachable
 };
 
-// Analyzes the automata and removes edges that cannot be completed. Loops whose bodies can be empty get the minimum 0,
-// so that the edge of a call or a loop stands only for non-empty strings after the analysis.
+// Analyzes the automata and removes edges that cannot be completed. A loop with a body that can be empty gets the
+// minimum 0. After the analysis, the edge of a call or a loop stands only for non-empty strings.
 void analyze_nfa(RuleNfa& nfa, uint32_t root, Workspace& workspace, NfaAnalysis* analysis);
 
 // The alphabet of rule automata: classes of bytes, classes of tokens, calls, and loops, numbered in this order.

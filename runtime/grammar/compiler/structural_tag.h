@@ -1,5 +1,5 @@
 // Structural tags: XGrammar's notation, in JSON, for texts that consist of free text, tags and constrained content.
-// capi/README.md describes the formats.
+// capi/README.md describes the formats. Each format becomes a rule; free text up to a tag is an automaton (triggers.h).
 #pragma once
 
 #include <span>

@@ -6,11 +6,11 @@
 //      keywords for this type, and combinations such as anyOf and not are resolved.
 //   2. The builder of the type turns each alternative into an expression: number.cpp and string.cpp by products of
 //      automata, array.cpp and object.cpp by sequences of the elements or members.
-//   3. The rule is the choice between these expressions. A type whose values all satisfy the goal uses the rule for any
-//      value of that type (json_grammar.h).
+//   3. The rule is the choice between these expressions. If all values of a type satisfy the goal, it is the rule for
+//      any value of that type (json_grammar.h).
 // The values inside arrays and objects are goals themselves. A table of goals ensures that equal goals share a rule, so
-// a recursive schema becomes recursive rules. New goals wait in the same table, which serves as a worklist, so the
-// compiler does not recurse.
+// a recursive schema becomes recursive rules. The same table is the worklist of new goals, so the compiler does not
+// recurse.
 #pragma once
 
 #include <cstdint>

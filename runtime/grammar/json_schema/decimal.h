@@ -1,6 +1,6 @@
 // Exact decimal numbers, and automata over numbers of the form "-?digits(.digits)?", for JSON Schema. The automaton of
-// a bound compares a number with the bound digit by digit, and that of multiples tracks a residue, so both are exact
-// for numbers of any length.
+// a bound compares a number with the bound digit by digit. The automaton of multiples tracks a residue. Both are
+// therefore exact for numbers of any length.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // A goal is a set of literals that one value must satisfy together. A literal is a schema, a keyword, a value, or the
 // negation of one. For one JSON type, the expansion replaces schemas by their keywords, and keywords that combine
-// schemas (allOf, anyOf, oneOf, not, if, dependencies) by their meaning, until only atoms remain, which are literals
+// schemas (allOf, anyOf, oneOf, not, if, dependencies) by their meaning, until only atoms remain. An atom is a literal
 // that the builder of the type understands. The result is a disjunctive normal form: a list of alternatives, each a
 // list of atoms. The expansion builds it branch by branch with an explicit list of pending literals, as in the tableau
 // method of logic. A branch that requires a literal and its negation is dead.

@@ -4,8 +4,8 @@
 // - White space follows options.json_space.
 // - Members come in any order, but unlisted members come after the required ones. With options.schema_order, the listed
 //   members come in the order of their first mention in the schema (first in "properties", then in "required"), and all
-//   others come after them. Three kinds of objects always have this order: those whose members are counted, those with
-//   more than 64 members, and those that must have a member that violates a condition (such as propertyNames under
+//   others come after them. Three kinds of objects always have this order: objects with counted members, objects with
+//   more than 64 listed members, and objects that must contain a violation of a condition (such as propertyNames under
 //   "not").
 // - A string or name that the schema constrains is written in one way only: each character as it is, except for \\ \"
 //   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
@@ -19,8 +19,8 @@
 // - A string with a pattern or format and a large maxLength is limited to the length that 12,000 states can count:
 //   about 60 characters for an email address.
 // - Unique elements come in the order of enum if they are counted, or if they are more than a set may have.
-// - With "not": after an unlisted member whose value satisfies the negation, no other unlisted member may have a name
-//   that could be equal, because it would replace the value.
+// - With "not": after an unlisted member with a value that satisfies the negation, no other unlisted member may have a
+//   name that could be equal, because it would replace the value.
 // A schema that this translation does not support is rejected, with the keyword and its JSON pointer.
 #pragma once
 

@@ -319,10 +319,10 @@ void ObjectBuilder::add_violations(uint32_t violated) {
   }
 }
 
-// Returns the rule of a pair whose name the schema does not mention. Earlier such pairs have caused the violations
-// `before`, and this pair causes the violations `violated`. Returns kNoIndex if there is no such pair. Because the last
-// of several members with the same name counts, the name must differ from that of a pair whose value caused a
-// violation, unless this pair causes the violation too.
+// Returns the rule of a pair with a name that the schema does not mention. Earlier such pairs have caused the
+// violations `before`, and this pair causes the violations `violated`. Returns kNoIndex if there is no such pair. Of
+// several members with the same name, the last one counts. The name must therefore differ from that of a pair with a
+// value that caused a violation, unless this pair causes the violation too.
 uint32_t ObjectBuilder::others(uint32_t before, uint32_t violated) {
   uint32_t avoided = 0;
   for (uint32_t i = 0; i < violations_.size(); ++i) {

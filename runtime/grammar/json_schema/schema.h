@@ -1,8 +1,8 @@
 // A JSON Schema document: its keywords, its references, and what can be said about its schemas without expanding them.
 //
-// The document stays as it was parsed, so schemas, keywords and values are all represented by node numbers. Schema
-// answers questions about nodes: which keyword a member is, whether it asserts anything, which schema a $ref refers to,
-// and what a keyword means for the values of one JSON type. The expansion (expansion.h) and the builders use it.
+// The document stays as it was parsed: schemas, keywords and values are all node numbers. Schema answers questions
+// about nodes: which keyword a member is, whether it asserts anything, which schema a $ref refers to, and what a
+// keyword means for the values of one JSON type. The expansion (expansion.h) and the builders use it.
 #pragma once
 
 #include <cstdint>

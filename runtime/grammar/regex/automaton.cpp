@@ -308,12 +308,12 @@ class CodePointClasses {
 // Builds the automaton of a pattern with look-ahead or word boundaries, by reading texts from the end to the beginning.
 //
 // Every place in a text has a set: the NFA states from which the rest of the text leads to an exit. The set before a
-// character follows from the set after it, so that, read backwards, these sets are the states of a deterministic
+// character follows from the set after it. Read backwards, these sets are therefore the states of a deterministic
 // automaton. A text matches if the set at its beginning contains the start.
 //
-// The sets also contain the states of the look-ahead's automaton, so a look-ahead holds where the set contains its
-// begin. Because a word boundary also depends on the character before the place, the sets are stored without following
-// edges that read nothing. These edges are followed later, once for each kind of character that may precede.
+// The sets also contain the states of the look-ahead's automaton: a look-ahead holds where the set contains its begin.
+// A word boundary also depends on the character before the place. The sets are therefore stored without following edges
+// that read nothing. These edges are followed later, once for each kind of character that may precede.
 //
 // The edges are written in the opposite direction, to an NFA that reads texts forwards; SubsetConstruction makes it
 // deterministic. The reversal of a deterministic automaton, made deterministic, is minimal (Brzozowski 1962).
