@@ -39,7 +39,7 @@ void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offs
 }
 
 // Throws if a text is not JSON, repeats a key, or is nested deeply. A callback of json::parse() could check the same,
-// but with a callback the library searches the whole parent after each object, which takes quadratic time.
+// but would take quadratic time: with a callback, the library searches the whole parent after each object.
 class JsonChecker final : public nlohmann::json_sax<json> {
  public:
   explicit JsonChecker(const std::string& where) : where_(where) {}

@@ -76,7 +76,7 @@ struct AlignedDelete {
 
 // Writes the parts of a file in order. Data that the runtime keeps using with packed weights (norms, scales of
 // embeddings, packed weights) is contiguous at the end of the file. The runtime can then release the pages of the data
-// before it, of which it reads scales and biases only once, to verify them.
+// before it: it reads their scales and biases only once, to verify them.
 class ModelWriter {
  public:
   ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options)

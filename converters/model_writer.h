@@ -1,5 +1,5 @@
 // Writes a checkpoint as a .sotto file (runtime/model/model.fbs, file_header.h). One tensor at a time is quantized and
-// written, so that the model is never in memory as a whole.
+// written, so the model is never in memory as a whole.
 #pragma once
 
 #include <cstdint>

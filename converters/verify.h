@@ -21,8 +21,8 @@ struct Verification {
   bool is_same() const { return differences.empty() && logit_error < 0.5; }
 };
 
-// Evaluates both models in float32 on the same window of random tokens, which is equal in every run, and compares the
-// logits. It does not compare the weights, because a converter may move factors from one weight to another. Needs
+// Evaluates both models in float32 on the same window of random tokens, and compares the logits. The window is equal in
+// every run. The weights are not compared, because a converter may move factors from one weight to another. Needs
 // memory for both models.
 Verification verify(const ModelFile& model, const Checkpoint& checkpoint, unsigned thread_count);
 

@@ -1,8 +1,7 @@
-// Calibration: runs the float32 model over windows of tokens and prepares each layer for quantization by what its
-// inputs turn out to be. Outliers of the inputs are folded into the weights (migration.h), and with
-// CalibrationEffort::kFull the second moments of the inputs also serve to compensate rounding errors
-// (error_feedback.h). The model runs layer by layer, so that only one layer and the hidden states of the windows are in
-// memory at a time.
+// Calibration: runs the float32 model over windows of tokens, and prepares each layer for quantization from the inputs
+// that it receives. Outliers of the inputs are folded into the weights (migration.h). With CalibrationEffort::kFull,
+// the second moments of the inputs also serve to compensate rounding errors (error_feedback.h). The model runs layer by
+// layer: only one layer and the hidden states of the windows are in memory at a time.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +37,8 @@ struct CalibratedHead {
   std::optional<ErrorFeedback> feedback;
 };
 
-// Returns a short window of random tokens for CalibrationEffort::kOutliers, which needs no text, because outlier
-// channels are large for nearly all tokens. The window begins with the end-of-text token if the model has one.
+// Returns a short window of random tokens for CalibrationEffort::kOutliers. Outlier channels are large for nearly all
+// tokens, so no text is needed. The window begins with the end-of-text token if the model has one.
 TokenWindow random_tokens(const CheckpointInfo& info);
 
 // Holds the hidden states of the windows at the input of the next layer.

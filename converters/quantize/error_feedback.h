@@ -1,16 +1,16 @@
 // Rounds weights with error feedback: the weights of an output are rounded one after the other, and each compensates
-// the errors of those before it, so that the outputs for typical inputs change least.
+// the errors of those before it. The outputs for typical inputs then change least.
+//
+// Example: two inputs are always equal, and both weights are 0.4 steps. Rounded alone, both become 0. With feedback,
+// the second is rounded from 0.4 + 0.4 and becomes 1. The sum 1 is nearer to 0.8 than 0 is.
 //
 // With the inputs x of a layer, the squared error of an output is d H d^T for errors d of its weights and the
 // covariance H of x; the bias compensates d E[x]. The factorization H = (I + A) D (I + A)^T, with A strictly upper
 // triangular, makes it sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. The error is therefore least if weight j is rounded to
-// the number nearest to w_j + sum_{k<j} d_k A_kj. The method is GPTQ (Frantar et al. 2022, "GPTQ: Accurate
-// Post-Training Quantization for Generative Pre-trained Transformers") in the form of LDLQ (Chee et al. 2023, "QuIP"),
-// which needs no inverse of H. Inputs with the largest moments come first, because their errors can then still be
-// compensated by many other weights.
-//
-// Example: two inputs are always equal, so A_01 = 1, and both weights are 0.4 steps. Rounded alone, both become 0. With
-// feedback, the second is rounded from 0.4 + 0.4 and becomes 1, which is nearer to the sum 0.8.
+// the number nearest to w_j + sum_{k<j} d_k A_kj. (In the example, A_01 = 1.) The method is GPTQ (Frantar et al. 2022,
+// "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers") in the form of LDLQ (Chee et al.
+// 2023, "QuIP"), which needs no inverse of H. Inputs with the largest moments come first: many other weights can still
+// compensate their errors.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ struct Evaluation {
   double float_perplexity() const;
 };
 
-// Evaluates the models on `text`, which is tokenized with the tokenizer of the first file and cut into windows of the
+// Evaluates the models on `text`. The tokenizer of the first file tokenizes it. The tokens are cut into windows of the
 // model's whole context; an incomplete last window is dropped unless it is the only one. Each window starts at position
 // 0, and every token of it except the first is predicted. Throws std::runtime_error, or sotto::Error (sotto.hpp) for
 // errors of the runtime.

@@ -1,14 +1,13 @@
 // Outlier migration: makes the channels of a layer's inputs similar in range and changes its weights to compensate.
 //
 // At run time a row of activations shares one scale and one zero point, so a few channels of large values cost the
-// others their precision. To avoid this, the norm before the layer produces (x - shift) / scale for every channel
-// instead. The weights that read the channel are multiplied by its scale and the layer's bias takes up the shift, so
-// that the model computes the same function (Xiao et al. 2023, "SmoothQuant"; the shifts are from Wei et al. 2023,
-// "Outlier Suppression+").
+// others their precision. Example: two channels reach 1 and 100. With the common scale 100 / 127, the values of the
+// first channel become -1, 0 or 1. If the norm divides the second channel by 100, and the weights that read it are
+// multiplied by 100, both channels use the whole range.
 //
-// Example: two channels reach 1 and 100. With the common scale 100 / 127, the values of the first channel become -1, 0
-// or 1. If the norm divides the second channel by 100, and the weights that read it are multiplied by 100, both
-// channels use the whole range.
+// In general, the norm before the layer produces (x - shift) / scale for every channel instead of x. The weights that
+// read the channel are multiplied by its scale, and the layer's bias takes up the shift. The model then computes the
+// same function (Xiao et al. 2023, "SmoothQuant"; the shifts are from Wei et al. 2023, "Outlier Suppression+").
 #pragma once
 
 #include <cstddef>

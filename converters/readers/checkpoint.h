@@ -94,8 +94,8 @@ struct CheckpointInfo {
 // Throws std::runtime_error if the runtime does not support the model. The message begins with `where`.
 void check_info(const CheckpointInfo& info, const std::string& where);
 
-// The interface of a checkpoint, from which one reader per format derives. The values returned are finite and have the
-// shapes that info() implies. Reading may throw std::runtime_error, which names the file and the tensor.
+// The interface of a checkpoint. Each format has a reader derived from it. The values returned are finite and have the
+// shapes that info() implies. Reading may throw a std::runtime_error that names the file and the tensor.
 class Checkpoint {
  public:
   virtual ~Checkpoint() = default;
@@ -162,7 +162,7 @@ inline constexpr const CheckpointFormat* kCheckpointFormats[] = {
 std::string checkpoint_formats(std::string_view separator);
 
 // Opens the checkpoint at `path`, a directory or a file, with the reader that recognizes it. If none does, throws
-// std::runtime_error, whose message advises how to convert the file if its format is known.
+// std::runtime_error. If the format is known, the message says how to convert the file.
 std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path, const ReadOptions& options = {});
 
 // Returns the directory of a checkpoint. `path` is the directory or a file in it.

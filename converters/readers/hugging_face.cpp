@@ -1,6 +1,6 @@
 // Reads checkpoints of Hugging Face transformers: config.json, and weights in safetensors or PyTorch's format, in one
-// file or in shards. Supports GPT-2, and OPT and BioGPT, whose differences can be folded exactly into the weights of a
-// GPT-2.
+// file or in shards. Supports GPT-2, OPT and BioGPT; the differences of the last two can be folded exactly into the
+// weights of a GPT-2.
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -63,8 +63,8 @@ Description describe_gpt2(const Config& config, const Tensors& tensors) {
   return model;
 }
 
-// Returns the names that OPT and BioGPT share, because both were trained with fairseq, which leaves the first two
-// position embeddings unused.
+// Returns the names that OPT and BioGPT share: both were trained with fairseq. It leaves the first two position
+// embeddings unused.
 TensorMapping fairseq_mapping(const std::string& prefix) {
   TensorMapping mapping;
   mapping.token_embedding = prefix + "embed_tokens.weight";

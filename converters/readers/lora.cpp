@@ -49,8 +49,7 @@ void check_config(const Config& config) {
 }
 
 // Returns the alpha of a module: that of the first matching pattern, or else the default. PEFT's patterns are regular
-// expressions for the end of a module's name, of which only those without special characters except the dot are
-// supported.
+// expressions for the end of a module's name. Patterns with special characters other than the dot are not supported.
 double alpha_of(const Config& config, const std::string& module) {
   const double otherwise = config.number("lora_alpha", 8);
   const nlohmann::json* patterns = config.find("alpha_pattern");

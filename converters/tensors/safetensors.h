@@ -1,4 +1,4 @@
-// Reads safetensors files, whose header is validated before any tensor is read. Errors are std::runtime_error and name
+// Reads safetensors files. The header is validated before any tensor is read. Errors are std::runtime_error and name
 // the file, the tensor and the byte offset.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A file of named tensors, which are read as float32 on demand. Each file format has a class derived from TensorFile.
+// A file of named tensors, read as float32 on demand. Each file format has a class derived from TensorFile.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Reads the directory of a zip archive (PKWARE's APPNOTE.TXT, with ZIP64). Only entries stored without compression can
-// be used, which are what torch.save() writes. Errors are std::runtime_error and name the file and the entry.
+// be used; torch.save() writes no others. Errors are std::runtime_error and name the file and the entry.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ZipEntry {
 // Returns whether a file begins like a zip archive.
 bool is_zip(const InputFile& file);
 
-// Returns the entries by name. Throws if the archive is damaged or if entries overlap, because overlapping entries
-// would let a small file claim any amount of data, and no honest writer produces them.
+// Returns the entries by name. Throws if the archive is damaged or if entries overlap: overlapping entries would let a
+// small file claim any amount of data, and no honest writer produces them.
 std::map<std::string, ZipEntry> read_zip_directory(const InputFile& file);
 
 }  // namespace sotto

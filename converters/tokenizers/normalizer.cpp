@@ -158,9 +158,9 @@ std::string decode_base64(std::string_view text) {
   return bytes;
 }
 
-// Translates the components of a normalizer in their order. Because the runtime applies its tables in a fixed order
-// (runtime/text/normalizer.h), a change of characters becomes part of the first or of the last table, and components in
-// an order that the tables cannot reproduce are rejected.
+// Translates the components of a normalizer in their order. The runtime applies its tables in a fixed order
+// (runtime/text/normalizer.h). A change of characters therefore becomes part of the first or of the last table.
+// Components in an order that the tables cannot reproduce are rejected.
 class Reader {
  public:
   Normalizer read(const json& component, const std::string& space) {

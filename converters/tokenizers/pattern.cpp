@@ -535,8 +535,8 @@ class Determinizer {
     return match | state_of(next);
   }
 
-  // Checks that every possessive repetition is equivalent to a greedy one, as which it is compiled. It is if nothing
-  // that can follow it begins with one of its characters, because then no match gives any of them back.
+  // Checks that every possessive repetition is equivalent to a greedy one, because it is compiled as one. It is if
+  // nothing that can follow it begins with one of its characters: then no match gives any of them back.
   void check_possessives() {
     for (const Program::Possessive& possessive : program_.possessives) {
       std::vector<uint32_t> pending;

@@ -16,10 +16,10 @@ struct SplitRule {
 };
 
 // Compiles the pattern of a rule and appends the resulting step. Example: the pattern \p{N}{1,3} splits "ab12345c" into
-// "ab", "123", "45" and "c". The dialect is that of Oniguruma, the engine of the `tokenizers` package, with sequences,
+// "ab", "123", "45" and "c". The dialect is that of Oniguruma, the engine of the `tokenizers` package: sequences,
 // choices, groups, (?i:...) around ASCII letters, classes, properties, greedy, lazy and possessive repetitions, and
-// look-ahead at one character. If no automaton finds exactly the matches of that engine in linear time, throws
-// std::runtime_error, which names the construct.
+// look-ahead at one character. If no automaton finds exactly the matches of that engine in linear time, throws a
+// std::runtime_error that names the construct.
 void append_split_step(const SplitRule& rule, std::vector<uint32_t>* steps);
 
 }  // namespace sotto

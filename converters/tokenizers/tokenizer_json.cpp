@@ -58,9 +58,8 @@ const std::string* find_overlap(const std::vector<std::string>& texts, std::stri
 }
 
 // Adds the tokens that are matched as literal text. The tokenizers library first searches for tokens without
-// "normalized", and then, in the remaining text, for the others, whereas the runtime searches for all at once. The
-// results would differ if a token of the first kind can begin inside a token of the second kind, so such tokens are
-// rejected.
+// "normalized", and then, in the remaining text, for the others. The runtime searches for all at once. The results
+// would differ if a token of the first kind can begin inside a token of the second kind, so such tokens are rejected.
 void add_added_tokens(const json& tokens, bool has_normalizer, TokenizerNames* names) {
   std::vector<std::string> first, second;
   for (const json& token : tokens) {
