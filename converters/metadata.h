@@ -1,4 +1,4 @@
-// Builds the FlatBuffer of a .sotto file (runtime/model/model.fbs) from plain structs, which mirror its tables.
+// Builds the FlatBuffer of a .sotto file (runtime/model/model.fbs) from plain structs that mirror its tables.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ class Scope {
     return nullptr;
   }
   void set(const std::string& name, Value value) { variables_.back()[name] = std::move(value); }
-  // Sets a member of a namespace, which may belong to an enclosing block.
+  // Sets a member of a namespace of this block or an enclosing one.
   bool set_member(const std::string& name, const std::string& member, Value value) {
     Value* object = find(name);
     if (object == nullptr || !object->is_object()) return false;
@@ -385,7 +385,7 @@ Value compute(int line, const std::string& symbol, const Value& a, const Value& 
 
 using Arguments = std::vector<Value>;
 
-// Returns argument `index`, which must be a string.
+// Returns argument `index`. It must be a string.
 const std::string& text_argument(int line, const Arguments& arguments, size_t index, const std::string& name) {
   if (index >= arguments.size()) fail(line, name + " needs more arguments");
   return string_of(line, arguments[index], name.c_str());
@@ -459,7 +459,7 @@ bool passes_test(int line, const Value& value, const std::string& name) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Parser, which translates each construct to a function that evaluates it
+// Parser: translates each construct to a function that evaluates it
 
 class Parser {
  public:

@@ -42,7 +42,7 @@ struct Arguments {
   bool quiet = false;
 };
 
-// Declares the options of the program, whose values go to `arguments`, and their checks.
+// Declares the options of the program and their checks. Values go to `arguments`.
 void add_arguments(cli::Command& command, Arguments& arguments);
 
 }  // namespace sotto

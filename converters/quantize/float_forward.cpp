@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// Returns exp, GELU and other functions, which give the same bits on every machine, unlike those of C libraries.
+// Returns exp, GELU and other functions. Unlike those of C libraries, they give the same bits on every machine.
 const Kernels& elementary_functions() { return *find_kernels(Isa::kReference); }
 
 // A batch of activations with one row per token.

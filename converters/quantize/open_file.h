@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// Opens a copy of `file`, which is aligned as the runtime requires.
+// Opens a copy of `file` with the alignment that the runtime requires.
 inline Model open_file(std::span<const uint8_t> file) {
   Memory memory(file.size());
   if (memory.data() == nullptr) throw std::bad_alloc();

@@ -37,7 +37,7 @@ void dequantize_int4(const LinearWeights& linear, FloatLinear& result) {
   }
 }
 
-// Returns whether a layer has a bias. Tiles always contain biases, which are zero if the layer has none.
+// Returns whether a layer has a bias. Tiles always contain biases; they are zero if the layer has none.
 bool has_bias(const LinearWeights& linear) {
   if (linear.tiles == nullptr) return linear.bias != nullptr;
   for (size_t tile = 0; tile < int4_tile_count(linear.outputs); ++tile) {

@@ -59,7 +59,7 @@ TensorMapping gguf_mapping();
 ModelShape find_shape(const Tensors& tensors, const TensorMapping& mapping);
 
 // Sets the vocabulary size from the number of rows of the token embedding, for formats that do not record the padding.
-// 50304 rows are taken for GPT-2's 50257 tokens padded to a multiple of 128, which a note tells the user.
+// 50304 rows are taken for GPT-2's 50257 tokens padded to a multiple of 128; a note tells the user.
 void set_vocabulary(uint32_t rows, CheckpointInfo& info, TensorMapping& mapping, std::vector<std::string>& notes);
 
 // Replaces "{}" in the name of a part by the number of a layer.

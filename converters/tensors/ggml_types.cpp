@@ -95,7 +95,7 @@ void dequantize_q4_k(const uint8_t* block, float* values) {
   }
 }
 
-// Q5_K: as Q4_K, with 32 more bytes, whose bits g are the fifth bits of group g.
+// Q5_K: as Q4_K, with 32 more bytes; their bits g are the fifth bits of group g.
 void dequantize_q5_k(const uint8_t* block, float* values) {
   for (uint32_t group = 0; group < 8; ++group) {
     const auto [scale, minimum] = group_scale(block, group);

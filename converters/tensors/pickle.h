@@ -45,10 +45,10 @@ struct PickleValue {
   const PickleValue* find(std::string_view key) const;
 };
 
-// A parsed pickle, which owns the values of its tree.
+// A parsed pickle. It owns the values of its tree.
 class Pickle {
  public:
-  // Parses the pickle at the start of `bytes`. Throws std::runtime_error, whose message begins with `where`.
+  // Parses the pickle at the start of `bytes`. Throws a std::runtime_error that begins with `where`.
   Pickle(std::string_view bytes, const std::string& where, bool (*allows)(std::string_view global));
 
   const PickleValue& root() const { return *root_; }

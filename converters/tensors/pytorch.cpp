@@ -259,7 +259,7 @@ PytorchFile::Storage PytorchFile::find_storage(const std::string& key) const {
   fail_at(where, "the data of storage " + in_quotes(key) + " is missing");
 }
 
-// Adds the tensors of a dict and of the dicts in it. Other values are settings, which it ignores.
+// Adds the tensors of a dict and of the dicts in it. Other values are settings and ignored.
 void PytorchFile::add_tensors(const PickleValue& dict, const std::string& prefix, size_t depth) {
   const std::string where = path().string();
   if (depth == kDepthLimit) fail_at(where, "dicts are nested too deeply");

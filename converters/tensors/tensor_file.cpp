@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors in files are little-endian");
 
-// Converts a number, and returns infinity outside the range of float, where a cast is undefined behaviour.
+// Converts a number. Returns infinity outside the range of float: a cast is undefined behaviour there.
 float float_of_double(double value) {
   return std::abs(value) <= std::numeric_limits<float>::max() ? static_cast<float>(value)
                                                               : std::numeric_limits<float>::infinity();

@@ -66,7 +66,7 @@ class ZipReader {
     return bytes;
   }
 
-  // Finds the end record, which only a comment may follow, and reads the range of the central directory from it.
+  // Finds the end record and reads the range of the central directory from it. Only a comment may follow the record.
   void find_directory() {
     constexpr uint64_t kCommentLimit = 65535;
     const uint64_t tail_size = std::min<uint64_t>(file_.size(), kEndSize + kCommentLimit);

@@ -9,7 +9,7 @@
 
 namespace sotto {
 
-// Returns nullopt if the file has no tokenizer. Throws std::runtime_error, which names the key, if the tokenizer is
+// Returns nullopt if the file has no tokenizer. Throws a std::runtime_error that names the key if the tokenizer is
 // damaged or is not the byte-level BPE of GPT-2.
 std::optional<TokenizerData> read_gguf_tokenizer(const std::filesystem::path& path, uint32_t vocabulary_size);
 

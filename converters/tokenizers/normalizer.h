@@ -19,10 +19,10 @@ struct Normalizer {
 };
 
 // Reads the normalizer of tokenizer.json. `space` is the character that the pre-tokenizer substitutes for spaces, or
-// empty. Throws std::runtime_error, which names the component, if the runtime cannot reproduce it.
+// empty. Throws a std::runtime_error that names the component if the runtime cannot reproduce it.
 Normalizer read_normalizer(const nlohmann::json& component, const std::string& space);
 
-// Reads the compiled rules of SentencePiece ("precompiled_charsmap"), which may be empty.
+// Reads the compiled rules of SentencePiece ("precompiled_charsmap"). They may be empty.
 void read_rules(std::string_view charsmap, NormalizerData* tables);
 
 // Returns whether a normalizer puts spaces around Chinese characters.

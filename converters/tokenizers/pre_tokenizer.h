@@ -26,7 +26,7 @@ struct PreTokenizerOptions {
   bool has_bare_words = false;    // true if Chinese characters and .,!? have no space before them
 };
 
-// Throws std::runtime_error, which names the component, if the runtime cannot split in the same way.
+// Throws a std::runtime_error that names the component if the runtime cannot split in the same way.
 PreTokenizer read_pre_tokenizer(const nlohmann::json& component, const PreTokenizerOptions& options);
 
 }  // namespace sotto

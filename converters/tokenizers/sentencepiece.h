@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// Throws std::runtime_error, which names the file, if the file is damaged or has a setting that the runtime cannot
+// Throws a std::runtime_error that names the file if the file is damaged or has a setting that the runtime cannot
 // reproduce.
 TokenizerData read_sentencepiece(const std::filesystem::path& path, uint32_t vocabulary_size);
 

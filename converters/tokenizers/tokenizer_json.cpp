@@ -247,7 +247,7 @@ class Reader {
     description->tokens[token].kind = TokenKind::kSpecial;
   }
 
-  // Adds the tokens of Unigram, which have scores.
+  // Adds the tokens of Unigram with their scores.
   void add_pieces(TokenizerNames* names) const {
     const json& pieces = find_member(model_, "vocab");
     if (!pieces.is_array()) throw std::runtime_error("the vocabulary is not an array");

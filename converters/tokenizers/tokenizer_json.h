@@ -9,7 +9,7 @@
 
 namespace sotto {
 
-// Throws std::runtime_error, which names the component, if the runtime cannot reproduce the tokenizer.
+// Throws a std::runtime_error that names the component if the runtime cannot reproduce the tokenizer.
 TokenizerData read_tokenizer_json(const nlohmann::json& tokenizer, uint32_t vocabulary_size);
 
 // Adds the names and ids of a dictionary.

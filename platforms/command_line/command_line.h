@@ -52,7 +52,7 @@ class Option {
   Option& check(Check check) { return set(check_, std::move(check)); }
   // Sets what shells complete: these values, and files whose names end with `suffix`. Other values remain valid.
   Option& completes(std::vector<std::string> values, std::string suffix = "");
-  // Accepts only these values, which shells complete.
+  // Accepts only these values. Shells complete them.
   Option& choices(std::vector<std::string> values);
   // Ends the command line: nothing after this option is read, and the program prints the text.
   Option& prints(Print print) { return set(print_, std::move(print)); }
@@ -118,7 +118,7 @@ class Option {
   std::string place_;  // of a default, or empty
 };
 
-// A command with its options. Commands form a tree, whose root is the program, and a command line names one leaf.
+// A command with its options. Commands form a tree with the program as its root. A command line names one leaf.
 class Command {
  public:
   Command(std::string path, std::string description, const Command* parent = nullptr);

@@ -21,7 +21,7 @@ void add_version(Command& program, const std::string& text);
 // sotto has commands instead of the last two.
 void add_documentation(Command& program);
 
-// Returns the help of a command, which lists each option under its one or two main names.
+// Returns the help of a command. It lists each option under its one or two main names.
 std::string help_text(const Command& command);
 
 // Returns the help of those options of `command` whose heading begins with `group`, ignoring case, or "" if there are
@@ -37,7 +37,7 @@ std::string main_names(const Option& option);
 // Returns a line for the footer of `command` with the spellings that the list of options omits.
 std::string other_spellings(const Command& command);
 
-// These return an error message for a name that `command` does not have, which suggests the most similar name.
+// For a name that `command` does not have, these return an error message that suggests the most similar name.
 std::string unknown_option(const Command& command, const std::string& name);
 std::string unknown_command(const Command& command, const std::string& name);
 

@@ -1,4 +1,4 @@
-// The shapes of the published GPT-2 models, whose names sotto and sotto-convert accept in place of a file.
+// The shapes of the published GPT-2 models. sotto and sotto-convert accept their names in place of a file.
 #pragma once
 
 #include <cstdint>

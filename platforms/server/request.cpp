@@ -122,7 +122,7 @@ void finish(GenerationRequest& request, const Json& sampler) {
   read_sampler_json(sampler, request.sampler);
 }
 
-// Sets the number of most likely tokens, which are listed with log probabilities.
+// Sets the number of most likely tokens that are listed with log probabilities.
 void list_alternatives(const Json& value, const std::string& name, SamplerParams& sampler) {
   sampler.log_probabilities = 1;
   sampler.alternative_count = to_count(value, name);

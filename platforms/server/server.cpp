@@ -59,7 +59,7 @@ void answer_or_fail(httplib::Response& response, Function&& function) {
 
 std::string event(const Json& json) { return "data: " + json.dump() + "\n\n"; }
 
-// Waits for signals, of which the first one stops the server, and the second one sets `cancels`. The destructor ends
+// Waits for signals. The first one stops the server, and the second one sets `cancels`. The destructor ends
 // the thread, so that it uses neither the server nor `cancels` afterwards.
 class SignalThread {
  public:

@@ -111,7 +111,7 @@ Status Chat::set_stops(const StopParams& params, Error* error) {
   return session_->set_stops(all, error);
 }
 
-// Rejects text that is not UTF-8, and the text of special tokens, which only the format may contain.
+// Rejects text that is not UTF-8, and the text of special tokens: only the format may contain these.
 Status Chat::check_text(ChatRole role, std::span<const char> text, Error* error) const {
   if (static_cast<uint32_t>(role) > static_cast<uint32_t>(ChatRole::kTool)) {
     return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role), "; it must be from 0 to 3");

@@ -28,12 +28,12 @@ class Chat {
 
   // Sets the stops of the session, and the string of the format that ends a reply as one more stop string.
   Status set_stops(const StopParams& params, Error* error);
-  // Adds a message, which is copied. If the capacity is exhausted, the oldest turns are dropped. A system message
+  // Adds a copy of a message. If the capacity is exhausted, the oldest turns are dropped. A system message
   // replaces the previous one; an empty one removes it.
   Status add(ChatRole role, std::span<const char> text, Error* error);
   // Generates a reply and adds it as a message. The oldest turns are dropped until the prompt and reply_tokens fit.
   Status reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data, Error* error);
-  // Removes the last turn or, with `only_reply`, only its last message, which must be a reply.
+  // Removes the last turn or, with `only_reply`, only its last message. This must be a reply.
   Status undo(bool only_reply, Error* error);
   // Removes all messages.
   void reset();

@@ -24,7 +24,7 @@ class ChatFormatView {
   // Returns the text of a named format, or an empty string for other values.
   static const char* text_of(ChatFormat format);
 
-  // Reads a format, whose text must outlive the view.
+  // Reads a format. Its text must outlive the view.
   Status parse(std::span<const char> text, Error* error);
 
   std::span<const char> start() const { return start_; }

@@ -111,7 +111,7 @@ class Phrases {
 };
 
 // Moves the `wanted` best candidates to the front, best first, with the same number from each bank and the remainder
-// from the fullest banks. Returns their number, which is smaller if there are fewer candidates.
+// from the fullest banks. Returns their number; it is smaller if there are fewer candidates.
 size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted);
 
 }  // namespace sotto

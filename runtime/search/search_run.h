@@ -90,7 +90,7 @@ struct SearchInput {
 // own one.
 constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
 
-// The limits of a search, which determine its memory.
+// The limits of a search. They determine its memory.
 struct SearchSizes {
   uint32_t sequence_count = 0;   // maximum number of sequences at the same time
   uint32_t sequence_tokens = 0;  // maximum number of tokens per sequence

@@ -21,7 +21,7 @@ namespace sotto {
 // Words of up to this number of units are merged as the definition says, in arrays on the stack.
 inline constexpr size_t kShortWordUnits = 256;
 
-// Returns the size of the unit at `at`, which is a byte or a character. The first or last unit includes the space of
+// Returns the size of the unit at `at`, a byte or a character. The first or last unit includes the space of
 // the word (WordSpace).
 size_t unit_size(TokenizerModel model, WordSpace word_space, const Word& word, size_t at);
 

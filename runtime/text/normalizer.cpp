@@ -52,7 +52,7 @@ NormalizerRule find_rule(const NormalizerView& normalizer, std::span<const char>
   return rule;
 }
 
-// The result of step 1 as a stream of characters, of which a copy remembers a position.
+// The result of step 1 as a stream of characters. A copy of the stream remembers a position.
 class ReplacedText {
  public:
   ReplacedText(const NormalizerView& normalizer, std::span<const char> text) : normalizer_(&normalizer), text_(text) {
@@ -142,7 +142,7 @@ uint32_t compose(const NormalizerView& normalizer, uint32_t first, uint32_t seco
   return found != pairs.end() && found->first == first && found->second == second ? found->result : kNoCharacter;
 }
 
-// A run of marks, which are characters with a combining class, and the starter after them.
+// A run of marks (characters with a combining class), and the starter after them.
 class Marks {
  public:
   Marks(const NormalizerView& normalizer, const ReplacedText& start)

@@ -25,7 +25,7 @@ struct Word {
     return index < bytes.size() ? bytes[index] : ' ';
   }
 
-  // Returns the bytes from `begin` to `end`, which is larger.
+  // Returns the bytes from `begin` to `end`. Requires begin < end.
   Word slice(size_t begin, size_t end) const {
     assert(begin < end && end <= size());
     const size_t lead = space_before ? 1 : 0;
@@ -48,7 +48,7 @@ struct Word {
     return {character.code_point, character.size};
   }
 
-  // Returns the part from `begin` on, which may be empty.
+  // Returns the part from `begin` on, possibly empty.
   Word from(size_t begin) const { return begin == size() ? Word{bytes.last(0)} : slice(begin, size()); }
 };
 

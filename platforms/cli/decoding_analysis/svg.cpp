@@ -52,7 +52,7 @@ std::string escaped(std::string_view text) {
   return xml;
 }
 
-// Returns the width of a text in a monospaced font, which has the columns of a terminal.
+// Returns the width of a text in a monospaced font, in the columns of a terminal.
 double width_of(std::string_view text) { return kColumnWidth * static_cast<double>(columns_of_text(text)); }
 
 std::string number(double value) {

@@ -33,7 +33,7 @@ class Worker {
   Engine& engine() { return engine_; }
   Session& session() { return *session_; }
 
-  // Continues the prompt of `generation`, whose loading began at `load_start`. Throws a Failure.
+  // Continues the prompt of `generation`. Its loading began at `load_start`. Throws a Failure.
   void run(GenerateOptions& options, Clock::time_point load_start, Generation& generation);
 
  private:

@@ -21,7 +21,7 @@ struct MaskOptions {
   bool json = false;
 };
 
-// Returns the vocabulary for runs without a model: one token per byte, and token 256, which ends the text.
+// Returns the vocabulary for runs without a model: one token per byte, and token 256, the end of the text.
 Vocabulary byte_vocabulary() {
   VocabularyTokens tokens;
   for (int byte = 0; byte < 256; ++byte) tokens.texts.emplace_back(1, static_cast<char>(byte));

@@ -1,4 +1,4 @@
-// The options --preset and --params, which set the values that all other options change.
+// The options --preset and --params. They set the values that all other options change.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace sotto::cli {
 void add_base_options(Command& command, SamplerOptions& sampler, StopOptions& stops, SessionParams& session,
                       int64_t& token_limit);
 
-// Sets the parameters in `object`, which has their JSON names. Throws a Failure that names the parameter.
+// Sets the parameters in `object`, by their JSON names. Throws a Failure that names the parameter.
 void read_params_json(const Json& object, SamplerOptions& sampler, StopOptions& stops, SessionParams& session,
                       int64_t& token_limit);
 

@@ -15,7 +15,7 @@ constexpr char kSessionGroup[] = "Session";
 constexpr char kModelSuffix[] = ".sotto";  // of the names of model files
 constexpr char kSpecialHelp[] = "<|endoftext|> and similar texts become special tokens";
 
-// The functions below keep references to `options`, `params` and `input`, which must outlive `command`.
+// The functions below keep references to `options`, `params` and `input`; these must outlive `command`.
 
 // Adds -m, required or not.
 Option& add_model_option(Command& command, ModelOptions& options);
@@ -54,7 +54,7 @@ void validate_text_input(const Command& command, TextInput& input);
 
 // Adds --jsonl, which reads requests instead of the text.
 void add_text_lines(Command& command, bool& is_on);
-// Returns the tokens of a request {"text": ...} or {"ids": [...]}, which may have an "id" and the member `other`.
+// Returns the tokens of a request {"text": ...} or {"ids": [...]}. It may also have an "id" and the member `other`.
 TokenList tokens_of_request(const Json& request, const LoadedModel& model, bool special, std::string_view other = "id");
 
 }  // namespace sotto::cli

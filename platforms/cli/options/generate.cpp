@@ -135,7 +135,7 @@ const OptionList kStreamOptions = {"--banned-string",   "--token-healing",     "
 const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
 const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
 
-// Returns the options of all truncations except --top-k, which contrastive search uses.
+// Returns the options of all truncations except --top-k. Contrastive search uses that one.
 OptionList truncations() {
   OptionList options;
   for (const Parameter& parameter : kSamplerParameters) {

@@ -20,7 +20,7 @@ class Failure : public std::runtime_error {
  public:
   explicit Failure(const std::string& message, ExitCode exit_code = kExitFailure)
       : std::runtime_error(message), exit_code_(exit_code) {}
-  // A parameter of the library has an invalid value. The message is `option`, which sets the parameter, and `reason`.
+  // A parameter of the library has an invalid value. The message is its `option` and `reason`.
   Failure(std::string parameter, const std::string& option, std::string reason)
       : std::runtime_error(option + ' ' + reason), parameter_(std::move(parameter)), reason_(std::move(reason)) {}
   ExitCode exit_code() const { return exit_code_; }

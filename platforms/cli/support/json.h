@@ -102,7 +102,7 @@ Json parse_json(std::string_view text);
 // Parses a text, and returns no value if it is not JSON.
 std::optional<Json> try_parse_json(std::string_view text);
 
-// Parses JSON written by Python, which may contain the numbers NaN, Infinity and -Infinity. They become strings that
+// Parses JSON written by Python. It may contain the numbers NaN, Infinity and -Infinity. They become strings that
 // to_float() accepts.
 Json parse_python_json(const std::string& text);
 
@@ -146,7 +146,7 @@ using AnswerLine = std::function<Json(const std::string& line)>;
 using RejectLine = std::function<Json(const std::string& message, uint64_t number)>;
 bool answer_lines(const std::string& path, const AnswerLine& answer, const RejectLine& reject);
 
-// Answers requests, which are objects, from standard input. The answer to an invalid one is {"error": message,
+// Answers requests (objects) from standard input. The answer to an invalid one is {"error": message,
 // "line": number}, and the result is then false. An answer repeats the member "id" of its request.
 using AnswerRequest = std::function<Json(const Json& request)>;
 bool answer_requests(const AnswerRequest& answer);

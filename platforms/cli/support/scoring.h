@@ -42,7 +42,7 @@ void for_each_window(size_t count, size_t stride, Session& session, const Evalua
 }
 
 // Scores the tokens from `first` on. Each is scored once, with at least context - stride tokens before it unless it is
-// in the first window. The first token of a window cannot be scored, which happens only if windows do not overlap.
+// in the first window. The first token of a window cannot be scored; this happens only if windows do not overlap.
 Scores score_tokens(const TokenList& tokens, size_t first, size_t stride, const LoadedModel& model, Session& session);
 
 // Scores an answer after its prompt. Throws a Failure if one of them is empty, or if both do not fit the context.

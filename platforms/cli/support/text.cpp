@@ -37,7 +37,7 @@ std::string escaped_byte(char byte) {
   return buffer;
 }
 
-// Writes all bytes and closes the file, which may be null. Returns false and sets errno on failure.
+// Writes all bytes and closes the file. `file` may be null. Returns false and sets errno on failure.
 bool write_file(FILE* file, const std::string& bytes) {
   if (file == nullptr) return false;
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fflush(file) == 0;

@@ -33,7 +33,7 @@ void write_all(const std::string& path, const std::string& bytes);
 // Flushes standard output. Throws a Failure if any output was lost.
 void flush_output();
 
-// The first character of `bytes`, which are not empty. If the bytes are not UTF-8, `valid` is false, and `size` is the
+// The first character of `bytes`, which must not be empty. If it is not UTF-8, `valid` is false, and `size` is the
 // number of bytes that one U+FFFD replaces.
 struct Utf8Character {
   size_t size;

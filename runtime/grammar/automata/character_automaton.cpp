@@ -98,7 +98,7 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
   return true;
 }
 
-// Builds the product automaton, whose states are pairs of states.
+// Builds the product automaton. Its states are pairs of states.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
                         Workspace& workspace, CharacterAutomaton* automaton, uint32_t max_states) {
   const size_t mark = workspace.size();

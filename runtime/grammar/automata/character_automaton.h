@@ -52,7 +52,7 @@ bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const Charac
 // Removes states that lead to no final state, and merges equivalent states.
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 
-// Converts a DFA, whose symbols are the classes of `ranges`, to a minimal table. Releases all memory of the workspace
+// Converts a DFA over the classes of `ranges` to a minimal table. Releases all memory of the workspace
 // after `mark`, which may include the DFA and the ranges.
 bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uint32_t class_count, size_t mark,
                 Workspace& workspace, CharacterAutomaton* automaton);

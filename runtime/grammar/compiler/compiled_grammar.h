@@ -144,7 +144,7 @@ class CompiledGrammar {
     }
     return false;
   }
-  // Returns the token ranges, which are sorted and disjoint.
+  // Returns the token ranges, sorted and disjoint.
   std::span<const TokenRange> token_ranges() const { return {at<TokenRange>(token_ranges_), counts_.token_ranges}; }
   // The class of a token that no literal names.
   static constexpr uint32_t kNoClass = UINT32_MAX;
@@ -164,7 +164,7 @@ class CompiledGrammar {
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
   }
-  // Searches without data-dependent branches, which would be mispredicted.
+  // Searches without data-dependent branches: they would be mispredicted.
   static const GrammarMove* lower_bound(const GrammarMove* first, size_t count, uint32_t symbol_class) {
     while (count > 0) {
       const size_t half = (count + 1) / 2;

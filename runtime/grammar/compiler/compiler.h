@@ -41,7 +41,7 @@ struct StartRules {
 };
 
 // Compiles the rules in the workspace of the builder, where the result stays until the workspace is released. `source`
-// is the text that the front end has read, which error messages quote.
+// is the text that the front end has read; error messages quote it.
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
                        const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,
                        Error* error);

@@ -44,7 +44,7 @@ struct Expression {
   uint32_t size;  // number of states with all repetitions written out, saturated
 };
 
-// A member of a set, which does not match the empty string.
+// A member of a set. It does not match the empty string.
 struct SetMember {
   uint32_t rule;     // rule of the member as the first one of a text
   uint32_t more;     // rule of the member after another one, for example with a comma
@@ -76,14 +76,14 @@ class GrammarBuilder {
   // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
   void prefer_literals(uint32_t rule) { rules_[rule].prefers_literals = true; }
-  // Defines a rule, which must not have a body yet.
+  // Defines a rule. It must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
   // Begins a list of intervals, to which add_interval() adds, and returns its start for characters() or tokens().
   uint32_t begin_intervals() const { return intervals_.size(); }
   void add_interval(Interval interval) { intervals_.push(interval); }
 
-  // Each function below returns an expression, which may be used only once: as a child or as the body of a rule.
+  // Each function below returns an expression. It may be used only once: as a child or as the body of a rule.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);

@@ -20,7 +20,7 @@ size_t grammar_image_size(const CompiledGrammar& grammar);
 void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image);
 
 // Verifies an image that may come from an untrusted source. `image` must be aligned to kMemoryAlignment. `*grammar`
-// points into the image, which must outlive it. Fails with kMemoryMisaligned or kGrammarCorrupt, or with
+// points into the image; this must outlive it. Fails with kMemoryMisaligned or kGrammarCorrupt, or with
 // kGrammarTooLarge if the verification would take more than about a second.
 Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error);
 

@@ -1,4 +1,4 @@
-// Compiles the source of a grammar in any of the languages, which are a table in the .cpp file.
+// Compiles the source of a grammar in any of the languages. The .cpp file has a table of them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ Status compile_source(std::span<const char> text, const GrammarParams& given, st
 // Returns a size of memory that suffices for most sources of this size.
 size_t typical_compile_memory(size_t source_size);
 
-// Returns the lookup of token literals in a vocabulary, which must outlive the result. A null vocabulary has no tokens.
+// Returns the lookup of token literals in a vocabulary. The vocabulary must outlive it. A null one has no tokens.
 TokenNames token_names(const Vocabulary* vocabulary);
 
 }  // namespace sotto

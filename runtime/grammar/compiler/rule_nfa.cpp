@@ -187,7 +187,7 @@ class NfaBuilder {
     nfa_.add_edge(task.entry, NfaLabel::kLoop, known - 1, task.exit);
   }
 
-  // A member that may repeat is the last one, which comes only after the required ones.
+  // A member that may repeat is the last one. It comes only after the required ones.
   void any_order(const Expression& expression, const Task& task) {
     const uint32_t set = nfa_.loops.size();
     bool is_complete = true;

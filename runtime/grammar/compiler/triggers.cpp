@@ -66,7 +66,7 @@ class FreeTextRules {
     return true;
   }
 
-  // Gives every state its rule, which at the end of several stops is that of the longest one.
+  // Gives every state its rule. At the end of several stops, the longest one counts.
   void set_rules(std::span<const Stop> stops) {
     const auto count = static_cast<uint32_t>(automaton_.state_count());
     for (uint32_t state = 0; state < count; ++state) {

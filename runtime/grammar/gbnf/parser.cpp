@@ -429,7 +429,7 @@ class GbnfParser {
     return Status::kOk;
   }
 
-  // Reads a token literal by its text, which includes the angle brackets.
+  // Reads a token literal by its text, including the angle brackets.
   Status token_text(Interval* tokens) {
     const size_t begin = lexer_.offset();
     while (!lexer_.at_end() && lexer_.peek() != '>') lexer_.seek(lexer_.offset() + 1);

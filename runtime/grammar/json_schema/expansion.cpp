@@ -95,7 +95,7 @@ Status Expansion::apply(Branch& branch, Literal literal) {
   }
 }
 
-// Replaces a schema by its keywords. A negated schema forks one branch per keyword, which negates this keyword.
+// Replaces a schema by its keywords. A negated schema forks one branch per keyword, with this keyword negated.
 Status Expansion::apply_schema(Branch& branch, Literal literal) {
   for (uint32_t cell = branch.seen; cell != kNoIndex; cell = cells_[cell].next) {
     schema_.spend(1);

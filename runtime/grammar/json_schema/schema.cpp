@@ -79,7 +79,7 @@ constexpr std::string_view kAnnotations[] = {
     "contentEncoding", "contentSchema",
 };
 
-// Returns the first `size` characters, or all of them if there are fewer. Replaces substr(), which can throw.
+// Returns the first `size` characters, or all of them if there are fewer. Unlike substr(), it never throws.
 std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }
 
 std::string_view without_fragment(std::string_view uri) { return first(uri, uri.find('#')); }

@@ -98,7 +98,7 @@ bool TypeVerdicts::is_idle(uint32_t member) const {
   }
 }
 
-// Finds the verdict on the keyword "type", which on numbers is open if it allows only integers.
+// Finds the verdict on the keyword "type". On numbers, it is open if the keyword allows only integers.
 Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
   uint32_t mask = 0;
   bool integers = false;

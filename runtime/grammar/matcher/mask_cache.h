@@ -21,14 +21,14 @@ class MaskCache {
   // `mask_bytes` must suffice for one mask of this many tokens. flush() must be called before the first use.
   void layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
 
-  // Returns zeroed words for a new mask, the open mask, which the caller composes until the next call.
+  // Returns zeroed words for a new mask, the open mask. The caller composes it until the next call.
   uint64_t* begin_mask();
   // Stores the open mask and returns its number. If it does not fit, returns kNoMask and keeps the open mask.
   uint32_t store_mask();
   // Drops all stored masks but keeps the open mask.
   void flush();
 
-  // Returns the words of a mask, which are valid until the next call.
+  // Returns the words of a mask, valid until the next call.
   const uint64_t* words(uint32_t mask);
   bool is_empty(uint32_t mask) const { return entries_[mask].base == kNoMask && entries_[mask].count == 0; }
   uint32_t entry_count() const { return entry_count_; }

@@ -1,4 +1,4 @@
-// The capacities of a matcher's memory, which is all reserved at init.
+// The capacities of a matcher's memory. All of it is reserved at init.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// Returns `given`, with zeros replaced by estimates, which suffice for fast operation unless the grammar is very
+// Returns `given`, with zeros replaced by estimates. They suffice for fast operation unless the grammar is very
 // ambiguous. `token_count` is the size of the vocabulary, or 0 without one.
 MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count);
 

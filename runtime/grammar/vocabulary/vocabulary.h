@@ -47,7 +47,7 @@ struct VocabularySource {
   }
 };
 
-// A node of the trie, which represents a prefix of at least one token.
+// A node of the trie: a prefix of at least one token.
 class TrieNode {
  public:
   static constexpr uint32_t kMaxIndex = (1u << 24) - 1;
@@ -78,7 +78,7 @@ struct VocabularyArrays {
   TextSummary* token_summaries;
 };
 VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
-// Returns the size of token_summaries, which has an element for each bit in the words of a mask.
+// Returns the size of token_summaries: an element for each bit in the words of a mask.
 constexpr size_t token_summary_count(uint32_t token_count) { return align_up(token_count, 64); }
 
 // A vocabulary: its arrays, its source and its end tokens.
