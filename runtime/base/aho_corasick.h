@@ -1,5 +1,5 @@
-// The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975), which finds any
-// of a list of strings in a text that arrives letter by letter. The children of a node form a linked list, which keeps
+// The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975). It finds any of
+// a list of strings in a text that arrives letter by letter. The children of a node form a linked list. This keeps
 // nodes small, but the time is O(length of the text * children per node).
 //
 // A state is a node of the trie of all strings: the longest prefix of a string that is a suffix of the text so far. If
@@ -23,7 +23,7 @@ class AhoCorasick {
   // Returns the bytes of memory for strings with `letter_count` letters in total.
   static constexpr size_t memory_size(size_t letter_count) { return (letter_count + 1) * sizeof(Node); }
 
-  // Starts an empty automaton in `memory`, which must be aligned for Index and Letter and must outlive the automaton.
+  // Starts an empty automaton in `memory`. The memory must be aligned for Index and Letter and outlive the automaton.
   // The caller then inserts the strings, none of which may be empty, and calls link().
   void init(void* memory) {
     nodes_ = static_cast<Node*>(memory);

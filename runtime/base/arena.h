@@ -1,6 +1,6 @@
-// Divides a block of the caller's memory into aligned arrays. A class describes its arrays in one layout function,
-// which runs twice: over an empty arena to compute the size, and over the real block to place the arrays, so that size
-// and placement cannot disagree.
+// Divides a block of the caller's memory into aligned arrays. A class describes its arrays in one layout function. It
+// runs twice: over an empty arena to compute the size, and over the real block to place the arrays. Size and placement
+// therefore cannot disagree.
 //
 //   void Table::layout(Arena& arena, size_t count) { keys_ = arena.take<float>(count); }
 //   ...

@@ -5,7 +5,7 @@
 
 namespace sotto {
 
-// Returns nanoseconds of a monotonic clock, or 0 on platforms without one, where time limits therefore never apply.
+// Returns nanoseconds of a monotonic clock, or 0 on platforms without one: time limits never apply there.
 uint64_t monotonic_ns();
 
 // Adds its own lifetime in nanoseconds to a counter.

@@ -1,5 +1,5 @@
-// Sorting of numbers without the C++ runtime library. With libc++, std::sort of numbers calls a function that is
-// compiled into its library, which libsotto does not link. With a lambda as the comparison, the compiler instantiates
+// Sorting of numbers without the C++ runtime library. With libc++, std::sort of numbers calls a function in its
+// library, and libsotto does not link this library. With a lambda as the comparison, the compiler instantiates
 // std::sort here instead.
 #pragma once
 

@@ -32,7 +32,7 @@ uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 // Returns the offset of the first byte that is not part of valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::span<const char> text);
 
-// Turns a stream of byte strings into whole characters. A byte string may end inside a character, whose bytes are
+// Turns a stream of byte strings into whole characters. A byte string may end inside a character. Its bytes are
 // withheld until it is complete. Bytes that cannot belong to a character become U+FFFD, one per maximal subpart.
 class Utf8Stream {
  public:

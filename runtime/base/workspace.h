@@ -63,8 +63,8 @@ class Workspace {
   bool exhausted_ = false;
 };
 
-// An array that grows in a workspace. Element 0 can always be read and written, even if nothing was stored, so that
-// code that continues after the workspace is exhausted never accesses other memory.
+// An array that grows in a workspace. Element 0 can always be read and written, even if nothing was stored. Code that
+// continues after the workspace is exhausted therefore never accesses other memory.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -30,8 +30,8 @@ class ChatFormatView {
   std::span<const char> start() const { return start_; }
   const ChatPart& part(ChatRole role) const { return parts_[static_cast<size_t>(role)]; }
 
-  // Finds the string that ends a reply. Writes it to `stop`, which has kMaxBytes bytes, and returns its size, or 0 if
-  // there is none.
+  // Finds the string that ends a reply. Writes it to `stop` (kMaxBytes bytes) and returns its size, or 0 if there is
+  // none.
   size_t write_stop(char* stop) const;
 
  private:

@@ -270,7 +270,7 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   }
 }
 
-// Adds the most likely token of a beam and the next tokens of its phrases to the extra candidates, so that phrases
+// Adds the most likely token of a beam and the next tokens of its phrases to the extra candidates. Phrases then
 // progress even if their tokens are unlikely.
 void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
   const RunningSequence& running = run_.memory.running[generation_][beam];
@@ -435,7 +435,7 @@ void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, 
   memory.finished[place] = {score, log_probability, token_count, stop};
 }
 
-// Returns whether a group is finished, so that no running sequence can become one of its best. The rules come from
+// Returns whether a group is finished: no running sequence can become one of its best. The rules come from
 // early_stopping in transformers.
 bool BeamSearch::is_done(uint32_t group) const {
   const Group& state = groups_[group];

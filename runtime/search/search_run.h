@@ -147,8 +147,8 @@ class SearchRun {
   SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
-  // Begins the sequences. `needs_last` says that the mode also evaluates the last token of each sequence, so that this
-  // token takes a slot too, and the limit may be 0.
+  // Begins the sequences. `needs_last` says that the mode also evaluates the last token of each sequence. This token
+  // then takes a slot too, and the limit may be 0.
   Status begin(bool needs_last);
 
   bool is_cancelled() const;

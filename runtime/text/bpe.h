@@ -33,7 +33,7 @@ size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t cou
 
 enum class SearchResult { kFound, kNoSpace, kInconsistent };
 
-// Encodes a word of any size. Returns kNoSpace if `tokens` might be too small, which word.size() elements never are,
+// Encodes a word of any size. Returns kNoSpace if `tokens` might be too small (word.size() elements always suffice),
 // and kInconsistent if sorted_tokens contradicts the merges.
 SearchResult search_word(const TokenizerView& tokenizer, const Word& word, std::span<int32_t> tokens, size_t* count);
 

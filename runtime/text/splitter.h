@@ -4,7 +4,7 @@
 // The converter compiles an expression (converters/tokenizers/pattern.h) to a deterministic automaton over classes of
 // characters. A backtracking engine need not prefer the longest match. The automaton finds the match that it prefers,
 // because states are lists of positions in the order of preference (as in RE2). A transition records whether a match
-// ends before the character, so that an automaton can look one character ahead, as \s+(?!\S) requires.
+// ends before the character. An automaton can thus look one character ahead, as \s+(?!\S) requires.
 #pragma once
 
 #include <cstddef>

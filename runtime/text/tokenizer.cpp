@@ -145,7 +145,7 @@ Status Encoder::encode_segment(size_t start, size_t end) {
   return normalized.is_changed ? normalize_segment(segment, normalized) : encode_text(segment);
 }
 
-// Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer, which must
+// Normalizes and encodes a segment. A long normalized text is stored at the end of the token buffer. The buffer must
 // therefore also have elements for the tokens of the text and for the working memory of a long word (one token per
 // byte).
 Status Encoder::normalize_segment(std::span<const char> segment, const NormalizedSize& normalized) {

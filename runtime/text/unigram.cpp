@@ -9,7 +9,7 @@ namespace sotto {
 namespace {
 
 // Calls visit(token) for all tokens that are prefixes of the rest of a word, from short to long. The candidates are a
-// range of the sorted tokens, which shrinks with each byte.
+// range of the sorted tokens. It shrinks with each byte.
 template <typename Visit>
 void for_each_prefix(const TokenizerView& tokenizer, const Word& word, size_t start, Visit visit) {
   const auto sorted = tokenizer.sorted_tokens;
@@ -58,8 +58,8 @@ void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::spa
     for (size_t i = 0; i < character; ++i) best[(start + i) % kRingSize] = kUnreached;
     start += character;
   }
-  // Backward pass: follows the best path and stores each token at the position of its first byte, which the pass does
-  // not read again.
+  // Backward pass: follows the best path and stores each token at the position of its first byte. The pass does not
+  // read this position again.
   for (size_t end = word.size(); end > 0;) {
     const uint32_t token = tokens[end - 1];
     size_t start = token == kNoToken ? end - 1 : end - tokenizer.bytes_of(token).size();

@@ -40,7 +40,7 @@ struct StartRules {
   uint32_t text = 0;   // the start rule of the source, which must match some string
 };
 
-// Compiles the rules in the workspace of the builder, where the result stays until the workspace is released. `source`
+// Compiles the rules in the workspace of the builder. The result stays there until the workspace is released. `source`
 // is the text that the front end has read; error messages quote it.
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
                        const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,

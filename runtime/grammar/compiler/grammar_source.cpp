@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::span<const char> kDocument{"document", 8};
 
-// The input of a front end, which defines the rule `start`; GBNF names its start rule itself.
+// The input of a front end. It defines the rule `start`; GBNF names its start rule itself.
 struct Source {
   std::span<const char> text;
   const GrammarParams& params;

@@ -336,7 +336,7 @@ class StructuralTags {
   }
 
   // Appends free text up to a trigger and a string of its rule, or up to the end. A trigger and the end may overlap,
-  // like < and </a>, in which case the text continues after the trigger with a tag or with the rest of the end.
+  // like < and </a>. The text then continues after the trigger with a tag or with the rest of the end.
   Status append_text_before_tag(GrammarBuilder::List& list, std::span<const Stop> triggers, uint32_t end) {
     if (end == kNoIndex) return append_free_text(list, triggers, true);
     GrowingArray<Stop> stops(builder_.workspace());

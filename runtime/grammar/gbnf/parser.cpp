@@ -37,9 +37,9 @@ class GbnfLexer {
   // Reads a name. The result is empty if there is none. A dot belongs to a name only between other characters of the
   // name.
   std::span<const char> name();
-  // Reads a number, which may not exceed kMaxRepetitions. Sets `*digits` to false if there is none.
+  // Reads a number of at most kMaxRepetitions. Sets `*digits` to false if there is none.
   Status number(uint32_t* value, bool* digits);
-  // Reads one character of a string or character class, which may be an escape.
+  // Reads one character of a string or character class, or an escape.
   Status character(uint32_t* code_point);
 
   std::span<const char> text() const { return text_; }

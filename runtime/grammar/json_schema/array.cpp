@@ -246,7 +246,7 @@ class ArrayBuilder {
   }
 
   // Builds the values in their order, each at most once. There is a rule for each pair of a value and the number of
-  // elements before it, which saturates where it no longer matters.
+  // elements before it. The number saturates where it no longer matters.
   Status subsequence(std::span<const uint32_t> values, uint32_t* content) {
     const bool limited = maximum_ < values.size();
     const uint32_t last = limited ? maximum_ : std::max(minimum_, 1u);

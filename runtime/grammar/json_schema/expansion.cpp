@@ -260,8 +260,8 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes an atom of every required name. A negation forks one branch per name, which says that the name is absent. The
-// negation of "properties" covers the names that "properties" next to "required" restricts, so these need no branch.
+// Makes an atom of every required name. A negation forks one branch per name, with the name absent. The negation of
+// "properties" covers the names that "properties" next to "required" restricts, so these need no branch.
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
@@ -358,7 +358,7 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   return Status::kOk;
 }
 
-// Expands a list of schemas of which exactly one must hold. Each schema becomes a branch, which negates the other
+// Expands a list of schemas of which exactly one must hold. Each schema becomes a branch. The branch negates the other
 // schemas that may overlap it.
 Status Expansion::apply_one(Branch& branch, Literal literal) {
   const JsonNode& list = document_[literal.node];
@@ -472,8 +472,8 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Makes one atom of all schemas of elements. A negation forks one branch per element, which says that the element is
-// present and wrong.
+// Makes one atom of all schemas of elements. A negation forks one branch per element, with the element present and
+// wrong.
 Status Expansion::apply_tuple(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
   if (!literal.negated) {

@@ -35,8 +35,8 @@ class JsonDocument {
  public:
   explicit JsonDocument(Workspace& workspace) : workspace_(workspace), nodes_(workspace), texts_(workspace) {}
 
-  // Parses a document, whose root is node 0. Unpaired surrogates and duplicate names in an object are errors. `text`
-  // need not outlive the call.
+  // Parses a document. Its root is node 0. Unpaired surrogates and duplicate names in an object are errors. `text` need
+  // not outlive the call.
   Status parse(std::span<const char> text, Error* error);
 
   const JsonNode& operator[](uint32_t node) const { return nodes_[node]; }

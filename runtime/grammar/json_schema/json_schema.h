@@ -44,7 +44,7 @@ Status build_json_schema(std::span<const char> schema, const GrammarParams& opti
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error);
 
-// Like build_choices(), but takes the strings from a JSON array, which must have at least one.
+// Like build_choices(), but takes the strings from a JSON array with at least one.
 Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder, Error* error);
 
 // Defines the rule `name` as a number between two JSON numbers, both inclusive. An empty bound means that there is

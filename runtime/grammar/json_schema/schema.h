@@ -79,7 +79,7 @@ class Schema {
         resources_(workspace),
         named_(workspace) {}
 
-  // Sets the root schema, whose $schema may name the draft.
+  // Sets the root schema. Its $schema may name the draft.
   void set_root(uint32_t node);
 
   const JsonDocument& document() const { return document_; }

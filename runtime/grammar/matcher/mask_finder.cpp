@@ -226,8 +226,8 @@ StepResult MaskFinder::walk(bool* cut_off) {
   return automaton_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
 }
 
-// Adds the tokens that end at a node, which leads to the set of `pin`, or those of its whole subtree if one test shows
-// that they are all possible. Returns the node at which the walk continues.
+// Adds the tokens that end at a node, or those of its whole subtree if one test shows that they are all possible. The
+// node leads to the set of `pin`. Returns the node at which the walk continues.
 uint32_t MaskFinder::add_node(uint32_t index, const Pin* pin) {
   constexpr uint32_t kLargeSubtree = 32;  // the search of a prefilter pays for subtrees of this size or more
   const TrieNode* nodes = vocabulary_->nodes.data();

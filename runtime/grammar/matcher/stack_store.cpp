@@ -30,8 +30,8 @@ uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
 }  // namespace
 
 void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits) {
-  // A collection needs memory for the new numbers of all nodes and sets. The bound keeps this memory, which shares its
-  // place with that of a step, small.
+  // A collection needs memory for the new numbers of all nodes and sets. The bound keeps this memory small. It shares
+  // its place with that of a step.
   constexpr uint64_t kMaxGrowth = 4;
   const auto grown = [](uint32_t count, uint32_t maximum) {
     return static_cast<uint32_t>(std::min<uint64_t>(count * kMaxGrowth, maximum));
@@ -107,7 +107,7 @@ bool StackStore::divide(const StoreCounts& wanted) {
 }
 
 // Moves the contents of the arrays from their places in `old`. Arrays that move towards the beginning of the block are
-// moved in order, and then the others in reverse order, so that none is overwritten before it has been moved.
+// moved in order, and then the others in reverse order. None is thus overwritten before it has been moved.
 void StackStore::move_arrays(const StackStore& old) {
   struct Move {
     void* to;

@@ -20,7 +20,7 @@ enum class StepResult : uint8_t {
   } while (false)
 
 // The number of elementary steps that are still allowed. Each call of the matcher's interface starts with the full
-// budget, so that on a very ambiguous grammar it fails with a status instead of running without a bound.
+// budget. On a very ambiguous grammar, it then fails with a status instead of running without a bound.
 class StepBudget {
  public:
   uint64_t remaining() const { return remaining_; }

@@ -1,6 +1,6 @@
 // Converts a regular expression to a deterministic automaton: Thompson's construction (1968) makes an NFA, and the
 // subset construction makes it deterministic. A look-ahead depends on the text after it. A pattern with look-ahead or
-// word boundaries is therefore built by reading texts backwards (automaton.cpp), so that this text comes first.
+// word boundaries is therefore built by reading texts backwards: this text then comes first (automaton.cpp).
 #pragma once
 
 #include "runtime/grammar/automata/character_automaton.h"

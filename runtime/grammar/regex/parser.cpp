@@ -399,7 +399,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Reads hexadecimal digits. A value above U+10FFFF, which is not valid anyway, stays above it but is not exact.
+  // Reads hexadecimal digits. A value above U+10FFFF is not valid. It stays above U+10FFFF, but is not exact.
   bool digits(uint32_t min_count, size_t max_count, uint32_t* value) {
     uint32_t count = 0;
     *value = 0;

@@ -103,7 +103,7 @@ static_assert(sizeof(Vocabulary) <= Vocabulary::kObjectBytes);
 // Validates the source and stores the number of tokens that have text in `*text_count`.
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
 
-// Validates the source and sorts its tokens by their bytes into `order`, which must have token_count elements.
+// Validates the source and sorts its tokens by their bytes into `order` (token_count elements).
 Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error);
 
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
