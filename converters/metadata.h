@@ -18,7 +18,7 @@ struct DataRange {
   uint64_t checksum = 0;
 };
 
-// A linear layer: int8 weights with their scales and bias, or the tiles of 4-bit weights, which contain both.
+// A linear layer: int8 weights with their scales and bias, or the tiles of 4-bit weights with both in them.
 struct LinearRanges {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
@@ -71,8 +71,8 @@ struct ModelRanges {
   std::vector<const LinearRanges*> linears() const;
 };
 
-// Returns the finished buffer. Its size depends on the ranges that exist, not on their values, so that the writer can
-// reserve it before they are known. `tokenizer` may be null.
+// Returns the finished buffer. Its size depends on the ranges that exist, not on their values: the writer can reserve
+// it before they are known. `tokenizer` may be null.
 std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerData* tokenizer,
                                     const ModelRanges& ranges);
 

@@ -29,10 +29,10 @@ inline float round_to_integer(float x) {
 
 class ErrorFeedback {
  public:
-  // Inputs are rounded in blocks of this size, which share a scale in layers of 4-bit weights.
+  // Inputs are rounded in blocks of this size. In layers of 4-bit weights, a block shares a scale.
   static constexpr size_t kBlock = 32;
 
-  // `x` is (row, input). `damping` times the mean variance is added to every variance, which keeps the compensated
+  // `x` is (row, input). `damping` times the mean variance is added to every variance. This keeps the compensated
   // weights close to the original ones.
   ErrorFeedback(std::vector<float> x, size_t inputs, float damping, unsigned thread_count);
 

@@ -22,10 +22,10 @@ struct QuantizedLinear {
   double largest_error = 0;         // largest |w - q * scale|
 };
 
-// Quantizes w to q * scale with scale = max |w| / 127 over the row, so that no error exceeds half a scale. Rows are not
-// clipped below their maximum, because this would gain less than 0.1 dB on real checkpoints. A row of zeros has scale
-// 1, and scales are normal floats, never subnormal. With `feedback`, rounding compensates errors (error_feedback.h), so
-// that single errors may exceed half a scale. `weights` is (outputs, inputs) and finite.
+// Quantizes w to q * scale with scale = max |w| / 127 over the row. No error exceeds half a scale. Rows are not clipped
+// below their maximum, because this would gain less than 0.1 dB on real checkpoints. A row of zeros has scale 1, and
+// scales are normal floats, never subnormal. With `feedback`, rounding compensates errors (error_feedback.h); single
+// errors may then exceed half a scale. `weights` is (outputs, inputs) and finite.
 QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs,
                          const ErrorFeedback* feedback = nullptr);
 

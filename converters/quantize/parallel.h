@@ -1,4 +1,4 @@
-// Runs loops on several threads. Each index must write only its own results, which then do not depend on the number of
+// Runs loops on several threads. Each index must write only its own results. They then do not depend on the number of
 // threads.
 #pragma once
 

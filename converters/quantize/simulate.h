@@ -21,7 +21,7 @@ inline constexpr uint32_t kSimulatedBlock = 32;
 // descending order. Infinity if the share is 0.
 double importance_threshold(std::span<const float> weights, double share);
 
-// Returns the error of rounding each weight to the nearest of 2^bits - 1 values, which are symmetric about zero and
+// Returns the error of rounding each weight to the nearest of 2^bits - 1 values. They are symmetric about zero and
 // multiples of a scale per block: the largest magnitude divided by 2^(bits - 1) - 1. Weights with a magnitude of
 // `kept_from` or more stay as they are and do not count for the scales. `weights` is (outputs, inputs) and finite.
 SimulatedError simulate_quantization(std::span<const float> weights, uint32_t inputs, uint32_t bits, double kept_from,

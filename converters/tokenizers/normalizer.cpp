@@ -47,8 +47,8 @@ CodePoints mapped(std::span<const CharacterMapping> table, uint32_t character) {
   return decode(found->text);
 }
 
-// A grapheme cluster (Unicode Standard Annex 29). Only clusters of less than 6 bytes matter here, so the rules for
-// Hangul and regional indicators, whose clusters are longer, are omitted.
+// A grapheme cluster (Unicode Standard Annex 29). Only clusters of less than 6 bytes matter here. Those of Hangul and
+// regional indicators are longer, so their rules are omitted.
 constexpr const char* kGraphemeCluster =
     R"(\r\n|\p{cluster_control}|\p{cluster_prepend}*(?:\p{cluster_pictograph}(?:\p{cluster_extend}*\x{200D}\p{cluster_pictograph})*|[^\p{cluster_control}\p{cluster_prepend}])\p{cluster_extend}*|\p{cluster_prepend}+)";
 
@@ -67,7 +67,7 @@ CodePoints decompose_hangul(uint32_t character) {
 }
 
 // Combines a sequence of steps that change single characters into one table. Between two edges, the steps keep all
-// characters, remove all of them, or replace each one, so that only replaced characters have to be listed.
+// characters, remove all of them, or replace each one. Only replaced characters have to be listed.
 class CharacterSteps {
  public:
   bool is_empty() const { return steps_.empty() && !isolates_chinese_; }

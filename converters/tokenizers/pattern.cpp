@@ -320,7 +320,7 @@ class Parser {
   size_t depth_ = 0;
 };
 
-// An instruction of a Pike VM (Thompson 1968; Pike 1987), which follows all alternatives at once in their order of
+// An instruction of a Pike VM (Thompson 1968; Pike 1987). The VM follows all alternatives at once in their order of
 // preference. Look-ahead is an instruction that restricts the class of the next character.
 struct Instruction {
   enum Kind { kCharacters, kLookAhead, kFork, kMatch };

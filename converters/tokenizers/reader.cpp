@@ -146,8 +146,8 @@ std::string special_text(const json& settings, const char* key, const char* othe
   return token.is_object() ? text_member(token, "content") : text_member(settings, key);
 }
 
-// Reads vocab.txt, the list of tokens of BertTokenizer, which many Chinese and Japanese models use, by building the
-// equivalent tokenizer.json and reading that.
+// Reads vocab.txt, the list of tokens of BertTokenizer, by building the equivalent tokenizer.json and reading that.
+// Many Chinese and Japanese models use this tokenizer.
 TokenizerData read_bert_vocabulary(const std::filesystem::path& path, uint32_t vocabulary_size) {
   json settings = json::object();
   read_if_present(path.parent_path() / "tokenizer_config.json", [&](const json& found) { settings = found; });

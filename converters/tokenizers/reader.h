@@ -10,8 +10,8 @@
 
 namespace sotto {
 
-// Returns the tokenizer of a directory, or nullopt if there is none. Throws std::runtime_error, which names the file,
-// if the tokenizer is damaged or the runtime cannot reproduce it.
+// Returns the tokenizer of a directory, or nullopt if there is none. Throws a std::runtime_error that names the file if
+// the tokenizer is damaged or the runtime cannot reproduce it.
 std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
 
 // Returns the tokenizer of a checkpoint: that of the GGUF file if it contains one, or else that of the directory.

@@ -17,8 +17,8 @@ std::string version_text();
 // Adds --version, which prints `text`.
 void add_version(Command& program, const std::string& text);
 
-// Adds --version, --man, which prints the manual page, and --completion, which prints a completion script. The program
-// sotto has commands instead of the last two.
+// Adds --version, --man (prints the manual page) and --completion (prints a completion script). The program sotto has
+// commands instead of the last two.
 void add_documentation(Command& program);
 
 // Returns the help of a command. It lists each option under its one or two main names.

@@ -32,8 +32,9 @@ class Parser {
  public:
   Parser(Command& program, int argc, char** argv);
 
-  // Throws a UsageError. Options that are not on the command line get their defaults from `read_defaults`, which may be
-  // null, unless an option of the command line excludes the default, or an option that it needs is missing.
+  // Throws a UsageError. Options that are not on the command line get their defaults from `read_defaults`. A default is
+  // not used if an option of the command line excludes it, or an option that it needs is missing. `read_defaults` may
+  // be null.
   void run(const ReadDefaults& read_defaults = nullptr);
 
   const Command& command() const { return *command_; }   // the command that was named last

@@ -31,7 +31,7 @@ void set_error(httplib::Response& response, int status, const std::string& messa
   set_json(response, error_answer(message, error_type(status)));
 }
 
-// Compares texts in a time that does not depend on the position of the first difference, so that clients cannot guess
+// Compares texts in a time that does not depend on the position of the first difference. Clients therefore cannot guess
 // the key character by character.
 bool is_equal(const std::string& a, const std::string& b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;

@@ -30,7 +30,7 @@ struct Bleu {
 // `references` are not empty. All texts are UTF-8.
 BleuCounts count_bleu(const std::string& hypothesis, const std::vector<std::string>& references);
 
-// Returns the score of a corpus, or of a single sentence, which may be shorter than the longest n-grams. An order
+// Returns the score of a corpus, or of a single sentence. A sentence may be shorter than the longest n-grams. An order
 // without a match counts as half as many matches as the order before that had none: 1/2, 1/4, ... (NIST smoothing).
 Bleu bleu_of(const BleuCounts& counts, bool is_sentence);
 
