@@ -12,7 +12,7 @@
  *            worker threads, which the system allocates in sotto_session_init.
  *            After _init nothing is allocated, in any mode.
  *   Pointers A pointer must not be NULL unless its comment says "may be NULL".
- *            `params` may be NULL in every function, which then uses the defaults.
+ *            `params` may be NULL in every function; the defaults then apply.
  *            A function that replaces a setting then restores the initial setting.
  *   Structs  A struct that may grow in later versions begins with struct_size: its
  *            sizeof when the caller was compiled. In parameters, _params_init sets

@@ -81,8 +81,8 @@ typedef struct sotto_chat_info {
 /* Returns the text of a predefined format, or an empty string for other values. The text is static.
  *
  * A format says how messages become a prompt. It consists of parts with "{|}" between them. A part
- * contains one of the placeholders {system}, {user}, {assistant} and {tool}, which the text of a
- * message with that role replaces. A first part without a placeholder is the text at the start. For
+ * contains one of the placeholders {system}, {user}, {assistant} and {tool}; the text of a message
+ * with that role replaces it. A first part without a placeholder is the text at the start. For
  * example:
  *
  *   {system}\n\n{|}User: {user}\n{|}Assistant:{assistant}\n
@@ -114,11 +114,11 @@ SOTTO_API sotto_status sotto_chat_init(sotto_session* session, const sotto_chat_
  * reply. At most 63 stop_strings are allowed. */
 SOTTO_API sotto_status sotto_chat_set_stops(sotto_chat* chat, const sotto_stop_params* params, sotto_error* error);
 
-/* Adds a message of `size` bytes, which are copied. The system message comes before all others and
- * is never dropped; a new one replaces it, and an empty one removes it. If the capacity is
- * exhausted, the oldest turns are dropped. Errors: INVALID_ARGUMENT (no such role, a role without a
- * part in the format, text that is not UTF-8 or contains a special token, a message larger than the
- * capacity), INVALID_STATE (an answer of the model or a tool before a message of the user). */
+/* Adds a copy of a message of `size` bytes. The system message comes before all others and is never
+ * dropped; a new one replaces it, and an empty one removes it. If the capacity is exhausted, the
+ * oldest turns are dropped. Errors: INVALID_ARGUMENT (no such role, a role without a part in the
+ * format, text that is not UTF-8 or contains a special token, a message larger than the capacity),
+ * INVALID_STATE (an answer of the model or a tool before a message of the user). */
 SOTTO_API sotto_status sotto_chat_add(sotto_chat* chat, sotto_chat_role role, const char* text, size_t size,
                                       sotto_error* error);
 
@@ -137,9 +137,9 @@ SOTTO_API sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sot
                                         sotto_error* error);
 
 /* Removes the last turn: the last message of the user and all messages after it. With `only_reply`,
- * removes only the last message, which must be a reply, so that sotto_chat_reply can generate
- * another one. It is the same unless the seed or a parameter has changed. Errors: INVALID_STATE
- * (there is none). */
+ * removes only the last message. This must be a reply; sotto_chat_reply can then generate another
+ * one. It is the same unless the seed or a parameter has changed. Errors: INVALID_STATE (there is
+ * none). */
 SOTTO_API sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error);
 
 /* Removes all messages, including the system message. Does nothing in a callback. */

@@ -118,8 +118,8 @@ typedef struct sotto_grammar_params {
   /* Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be NULL if
    * there are none. */
   const sotto_vocabulary* vocabulary;
-  /* Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON
-   * Schema, which are ignored. May be NULL. */
+  /* Receives warnings: about unreachable rules, and about keywords and formats of a JSON Schema
+   * that are ignored. May be NULL. */
   sotto_log_fn log;
   void* log_user_data;
 
@@ -172,7 +172,7 @@ typedef struct sotto_grammar_params {
   uint32_t schema_order;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
-  /* Maximum number of elementary steps in which a schema is translated, which bounds the time; the
+  /* Maximum number of elementary steps in which a schema is translated. It bounds the time; the
    * default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
    * Default: 100000000. Range: at least 1. */
   uint32_t max_schema_steps;
@@ -183,8 +183,8 @@ SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t pa
 /* Returns a size of memory that suffices to compile most sources of `source_size` bytes. */
 SOTTO_API size_t sotto_grammar_typical_memory(size_t source_size);
 
-/* Compiles a grammar from its UTF-8 source, which may be NULL when `source_size` is 0. The compiler
- * works in `memory`, of which the grammar afterwards occupies the first `*grammar_size` bytes; the
+/* Compiles a grammar from its UTF-8 source. `source` may be NULL when `source_size` is 0. The
+ * compiler works in `memory`. Afterwards, the grammar occupies its first `*grammar_size` bytes; the
  * rest is free for other uses. Errors: GRAMMAR_SYNTAX (the message contains line and column, or the
  * JSON pointer, and the text there; error->offset is the byte), GRAMMAR_UNSUPPORTED,
  * GRAMMAR_TOO_LARGE, MEMORY_MISALIGNED, INVALID_ARGUMENT naming the parameter. After
@@ -199,8 +199,8 @@ SOTTO_API sotto_status sotto_grammar_compile(const char* source, size_t source_s
  * SOTTO_BUFFER_TOO_SMALL. `image` may be NULL when `capacity` is 0. Errors: BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size);
 
-/* Verifies the image of a grammar, which may come from an untrusted source, and uses it in place.
- * The bytes must be aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors:
+/* Verifies the image of a grammar and uses it in place. The image may come from an untrusted
+ * source. The bytes must be aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors:
  * GRAMMAR_CORRUPT, GRAMMAR_TOO_LARGE (verifying takes more than about a second),
  * MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
@@ -227,8 +227,8 @@ typedef struct sotto_matcher_params {
    * that is appended as a whole counts as one token. Only the grammar is considered: bans and
    * filters of a sampler may leave no token. Default: 0 (no limit). */
   uint32_t finish_within;
-  /* Maximum number of elementary steps of a call, which bounds its time. A call that needs more
-   * fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1. */
+  /* Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails
+   * with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1. */
   uint64_t step_budget;
 
   /* ---- Capacities. The automatic values suffice for all but very ambiguous grammars ---- */
@@ -316,7 +316,7 @@ SOTTO_API sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t cou
 SOTTO_API sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to);
 
 /* Writes the bytes that must come next, up to the point where the text may end or several bytes are
- * possible. `*size` receives the number of bytes written, which is at most `capacity`. Errors:
+ * possible. `*size` receives the number of bytes written, at most `capacity`. Errors:
  * GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
                                                  size_t* size);

@@ -30,7 +30,7 @@ typedef int32_t sotto_isa;
 enum {
   /* The fastest instruction set that this build contains and this CPU supports. */
   SOTTO_ISA_AUTO = 0,
-  /* Portable scalar code, which defines the results of all other sets. */
+  /* Portable scalar code. It defines the results of all other sets. */
   SOTTO_ISA_REFERENCE = 1,
   /* x86-64 with AVX2 and FMA. */
   SOTTO_ISA_AVX2 = 2,
@@ -156,8 +156,8 @@ SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_siz
                                                size_t* memory_size, sotto_error* error);
 
 /* Opens a model. The object is built in `memory`; both `file` and `memory` must outlive it. The
- * file is used in place and never written: 4-bit weights are read directly from it, and so are
- * 8-bit weights if it contains a section packed for this CPU; otherwise, 8-bit weights are packed
+ * file is used in place and never written. 4-bit weights are read directly from it, and so are
+ * 8-bit weights if it contains a section packed for this CPU. Otherwise, 8-bit weights are packed
  * into `memory`. `params` is copied. Errors: as above, and MEMORY_TOO_SMALL. */
 SOTTO_API sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
                                         void* memory, size_t memory_size, sotto_model** model, sotto_error* error);
@@ -222,8 +222,8 @@ enum {
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
-/* Returns the bytes of one token, which belong to the model and may begin or end inside a
- * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
+/* Returns the bytes of one token. They belong to the model and may begin or end inside a character.
+ * Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 
 /* Writes the SOTTO_TOKEN_ flags of one token. Errors: INVALID_ARGUMENT (no such token). */

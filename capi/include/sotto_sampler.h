@@ -115,7 +115,7 @@ typedef int32_t sotto_preset;
 enum {
   /* Factual answers: only the most likely tokens. */
   SOTTO_PRESET_FACTUAL = 1,
-  /* Source code, which repeats names: a low temperature and no penalty. */
+  /* Source code: a low temperature, and no penalty, because names repeat. */
   SOTTO_PRESET_CODE = 2,
   /* Conversations: varied text with a mild repetition penalty. */
   SOTTO_PRESET_CHAT = 3,
@@ -137,8 +137,8 @@ enum {
   SOTTO_SELECT_MULTINOMIAL = 0,
   /* Selects the most likely token, as temperature 0 does. */
   SOTTO_SELECT_GREEDY = 1,
-  /* Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the
-   * distribution of MULTINOMIAL. */
+  /* Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is
+   * that of MULTINOMIAL. */
   SOTTO_SELECT_GUMBEL = 2,
   /* Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method
    * estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how many
@@ -163,7 +163,7 @@ typedef struct sotto_token_bias {
 /* Bias of the last token of a sequence, added when the text ends with the other tokens of the
  * sequence. */
 typedef struct sotto_sequence_bias {
-  /* The sequence, which has at least one token. */
+  /* The sequence: at least one token. */
   const sotto_token* tokens;
   size_t count;
   /* Number added to the logit of the last token. -infinity bans that token. */
@@ -174,7 +174,7 @@ typedef struct sotto_sequence_bias {
 /* Changes the logits: `count` floats, one per token of the vocabulary. NaN counts as -infinity.
  * Tokens with the logit +infinity are equally likely, and no others can follow. If no token is
  * left, the stages that ban tokens, such as this one, are skipped. The callback is called on the
- * session's thread, once per token and sequence. It must not call functions of the session, which
+ * session's thread, once per token and sequence. It must not call functions of the session; they
  * return SOTTO_INVALID_STATE then. */
 typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
@@ -273,8 +273,8 @@ enum {
 /* Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
-  /* Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most
-   * likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it. */
+  /* Temperature T: the logits are divided by it. With T = 0, the other stages use T = 1, and the
+   * most likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it. */
   float temperature;
   /* Keeps the k most likely tokens. Default: 40. 0 disables it. */
   uint32_t top_k;
@@ -508,7 +508,7 @@ typedef struct sotto_sampler_input {
   uint32_t struct_size;
   /* Index of the random number stream to draw from. */
   uint32_t sequence;
-  /* Logits of all tokens, which are not changed. */
+  /* Logits of all tokens. They are not changed. */
   const float* logits;
   /* Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
    * must be allowed. NULL allows all tokens. */
@@ -529,10 +529,10 @@ typedef struct sotto_sampler_input {
 SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
                                                  sotto_error* error);
 
-/* Builds a sampler with default parameters in `memory`, which must outlive it; there is no _deinit
- * function. `model` defines the bytes of tokens (for dry_breakers) and the end-of-text token; its
- * vocabulary must have vocabulary_size tokens. If `model` is NULL, tokens have no text, and there
- * is no end-of-text token. Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
+/* Builds a sampler with default parameters in `memory`. The memory must outlive it; there is no
+ * _deinit function. `model` defines the bytes of tokens (for dry_breakers) and the end-of-text
+ * token; its vocabulary must have vocabulary_size tokens. If `model` is NULL, tokens have no text,
+ * and there is no end-of-text token. Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocabulary_size, uint32_t list_bytes,
                                           void* memory, size_t memory_size, sotto_sampler** sampler,
                                           sotto_error* error);

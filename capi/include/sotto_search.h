@@ -54,7 +54,7 @@ enum {
   SOTTO_EARLY_STOPPING_NEVER = 2
 };
 
-/* Divisor of a sequence's log probability, which makes scores of different lengths comparable. */
+/* Divisor of a sequence's log probability. It makes scores of different lengths comparable. */
 typedef int32_t sotto_length_norm;
 enum {
   /* length^alpha. */
@@ -102,7 +102,7 @@ typedef struct sotto_sequence {
   uint32_t index;
 } sotto_sequence;
 
-/* Returns the similarity of two sequences of tokens, which may be any finite number. */
+/* Returns the similarity of two sequences of tokens: any finite number. */
 typedef double (*sotto_similarity_fn)(void* user_data, const sotto_token* a, size_t a_count, const sotto_token* b,
                                       size_t b_count);
 

@@ -64,7 +64,7 @@ typedef struct sotto_executor {
 
 /* Features of a session that need additional memory. */
 enum {
-  /* Contrastive search, which stores embedding_size floats per slot. */
+  /* Contrastive search. It stores embedding_size floats per slot. */
   SOTTO_FEATURE_HIDDEN_HISTORY = 1,
   /* Decoding by contrasting layers (see sotto_dola). */
   SOTTO_FEATURE_DOLA = 2,
@@ -193,9 +193,9 @@ typedef struct sotto_piece {
   /* The bytes of the token as the vocabulary defines them. */
   const char* bytes;
   size_t byte_count;
-  /* Nanoseconds until this token was decoded, counted from the beginning of its decoding or, after
-   * sotto_sessions_next has evaluated the token before it in a batch, from the beginning of that
-   * batch. */
+  /* Nanoseconds until this token was decoded, counted from the beginning of its decoding. If
+   * sotto_sessions_next evaluated the token before it in a batch, they are counted from the
+   * beginning of that batch. */
   uint64_t elapsed_ns;
   /* Entropy of the model's distribution of this token, before the sampler's chain: H = -sum p ln p,
    * in nats. NaN unless statistics is set. */
@@ -218,8 +218,8 @@ typedef int32_t (*sotto_piece_fn)(void* user_data, const sotto_piece* piece);
 SOTTO_API void sotto_session_params_init(sotto_session_params* params, size_t params_size);
 
 /* Returns the number of bytes that sotto_session_init needs. The number depends only on these
- * parameters and on the shape of the model, not on the CPU, so that sotto_memory.h can compute it
- * at compile time. Errors: INVALID_ARGUMENT naming the parameter. */
+ * parameters and on the shape of the model, not on the CPU: sotto_memory.h can compute it at
+ * compile time. Errors: INVALID_ARGUMENT naming the parameter. */
 SOTTO_API sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
                                                  size_t* memory_size, sotto_error* error);
 
@@ -266,7 +266,7 @@ SOTTO_API sotto_status sotto_session_prefill_embeddings(sotto_session* session, 
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
 /* Generates one token in each of several sessions of the same model. The newest tokens of all
- * sessions are evaluated in one batch, which reads the weights only once. Sets statuses[i] and
+ * sessions are evaluated in one batch; it reads the weights only once. Sets statuses[i] and
  * pieces[i] to what sotto_session_next would return for sessions[i], bit for bit; pieces[i] is NULL
  * if statuses[i] is an error. What happens to one session does not affect the others. Sessions may
  * leave and join the list at any call. After the end of its text, a session may stay in the list
@@ -306,8 +306,8 @@ SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sott
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
 /* Returns the logits after the last token, before the sampler changes them: vocabulary_size floats,
- * which are valid until the next call with the session. The newest token is evaluated if necessary;
- * if it cannot be evaluated, the function returns SOTTO_STOP_CONTEXT_FULL or SOTTO_STOP_CANCELLED.
+ * valid until the next call with the session. The newest token is evaluated if necessary; if it
+ * cannot be evaluated, the function returns SOTTO_STOP_CONTEXT_FULL or SOTTO_STOP_CANCELLED.
  * Errors: INVALID_STATE (the stream is empty). */
 SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count);
 
@@ -421,8 +421,8 @@ SOTTO_API sotto_status sotto_session_score(sotto_session* session, const sotto_t
                                            float* log_probabilities, sotto_score* score);
 
 /* Returns the hidden state of the last token after the final LayerNorm: embedding_size floats,
- * which are valid until the next call with the session. The newest token is evaluated if necessary.
- * Stops and errors: as sotto_session_logits. */
+ * valid until the next call with the session. The newest token is evaluated if necessary. Stops and
+ * errors: as sotto_session_logits. */
 SOTTO_API sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count);
 
 /* Combination of the hidden states of a text into one embedding. */

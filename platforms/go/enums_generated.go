@@ -166,7 +166,7 @@ type ISA int32
 const (
 	// The fastest instruction set that this build contains and this CPU supports.
 	ISAAuto ISA = 0
-	// Portable scalar code, which defines the results of all other sets.
+	// Portable scalar code. It defines the results of all other sets.
 	ISAReference ISA = 1
 	// x86-64 with AVX2 and FMA.
 	ISAAVX2 ISA = 2
@@ -303,7 +303,7 @@ type Preset int32
 const (
 	// Factual answers: only the most likely tokens.
 	PresetFactual Preset = 1
-	// Source code, which repeats names: a low temperature and no penalty.
+	// Source code: a low temperature, and no penalty, because names repeat.
 	PresetCode Preset = 2
 	// Conversations: varied text with a mild repetition penalty.
 	PresetChat Preset = 3
@@ -325,7 +325,7 @@ const (
 	SelectMultinomial Selection = 0
 	// Selects the most likely token, as temperature 0 does.
 	SelectGreedy Selection = 1
-	// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
+	// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
 	// MULTINOMIAL.
 	SelectGumbel Selection = 2
 	// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
@@ -409,7 +409,7 @@ const (
 	EarlyStoppingNever EarlyStopping = 2
 )
 
-// LengthNorm: divisor of a sequence's log probability, which makes scores of different lengths comparable.
+// LengthNorm: divisor of a sequence's log probability. It makes scores of different lengths comparable.
 type LengthNorm int32
 
 const (
@@ -457,7 +457,7 @@ const (
 type Feature uint32
 
 const (
-	// Contrastive search, which stores embedding_size floats per slot.
+	// Contrastive search. It stores embedding_size floats per slot.
 	FeatureHiddenHistory Feature = 1
 	// Decoding by contrasting layers (see sotto_dola).
 	FeatureDola Feature = 2

@@ -176,7 +176,7 @@ export type JsonSpace = (typeof JsonSpace)[keyof typeof JsonSpace];
 export declare const Isa: {
   /** The fastest instruction set that this build contains and this CPU supports. */
   readonly AUTO: 0;
-  /** Portable scalar code, which defines the results of all other sets. */
+  /** Portable scalar code. It defines the results of all other sets. */
   readonly REFERENCE: 1;
   /** x86-64 with AVX2 and FMA. */
   readonly AVX2: 2;
@@ -310,7 +310,7 @@ export type Order = (typeof Order)[keyof typeof Order];
 export declare const Preset: {
   /** Factual answers: only the most likely tokens. */
   readonly FACTUAL: 1;
-  /** Source code, which repeats names: a low temperature and no penalty. */
+  /** Source code: a low temperature, and no penalty, because names repeat. */
   readonly CODE: 2;
   /** Conversations: varied text with a mild repetition penalty. */
   readonly CHAT: 3;
@@ -332,7 +332,7 @@ export declare const Selection: {
   /** Selects the most likely token, as temperature 0 does. */
   readonly GREEDY: 1;
   /**
-   * Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
+   * Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
    * MULTINOMIAL.
    */
   readonly GUMBEL: 2;
@@ -436,7 +436,7 @@ export declare const EarlyStopping: {
 };
 export type EarlyStopping = (typeof EarlyStopping)[keyof typeof EarlyStopping];
 
-/** Divisor of a sequence's log probability, which makes scores of different lengths comparable. */
+/** Divisor of a sequence's log probability. It makes scores of different lengths comparable. */
 export declare const LengthNorm: {
   /** length^alpha. */
   readonly POWER: 0;
@@ -486,7 +486,7 @@ export type Overflow = (typeof Overflow)[keyof typeof Overflow];
 
 /** Features of a session that need additional memory. */
 export declare const Feature: {
-  /** Contrastive search, which stores embedding_size floats per slot. */
+  /** Contrastive search. It stores embedding_size floats per slot. */
   readonly HIDDEN_HISTORY: 1;
   /** Decoding by contrasting layers (see sotto_dola). */
   readonly DOLA: 2;
@@ -566,8 +566,8 @@ export interface GrammarParams {
   /** Start rule of a GBNF grammar. Default: "root". */
   root?: Text;
   /**
-   * Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON Schema, which are
-   * ignored. May be null.
+   * Receives warnings: about unreachable rules, and about keywords and formats of a JSON Schema that are ignored. May
+   * be null.
    */
   log?: (level: LogLevel, text: string) => void;
   /** Strings that activate the grammar. */
@@ -621,7 +621,7 @@ export interface GrammarParams {
   /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   parallelToolCalls?: boolean;
   /**
-   * Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
+   * Maximum number of elementary steps in which a schema is translated. It bounds the time; the default is about a
    * second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
    */
   maxSchemaSteps?: number;
@@ -648,7 +648,7 @@ export interface MatcherParams {
    */
   finishWithin?: number;
   /**
-   * Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
+   * Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails with
    * GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
    */
   stepBudget?: number | bigint;
@@ -710,7 +710,7 @@ export interface WatermarkParams {
 /** Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 export interface SamplerParams {
   /**
-   * Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
+   * Temperature T: the logits are divided by it. With T = 0, the other stages use T = 1, and the most likely token that
    * they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
    */
   temperature?: number;

@@ -180,7 +180,7 @@ class Isa(_Named):
     AUTO = 0
     """The fastest instruction set that this build contains and this CPU supports."""
     REFERENCE = 1
-    """Portable scalar code, which defines the results of all other sets."""
+    """Portable scalar code. It defines the results of all other sets."""
     AVX2 = 2
     """x86-64 with AVX2 and FMA."""
     AVX512 = 3
@@ -312,7 +312,7 @@ class Preset(_Named):
     FACTUAL = 1
     """Factual answers: only the most likely tokens."""
     CODE = 2
-    """Source code, which repeats names: a low temperature and no penalty."""
+    """Source code: a low temperature, and no penalty, because names repeat."""
     CHAT = 3
     """Conversations: varied text with a mild repetition penalty."""
     TRANSLATION = 4
@@ -333,7 +333,7 @@ class Selection(_Named):
     GREEDY = 1
     """Selects the most likely token, as temperature 0 does."""
     GUMBEL = 2
-    """Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
+    """Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
     MULTINOMIAL."""
     MIROSTAT = 3
     """Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
@@ -414,7 +414,7 @@ class EarlyStopping(_Named):
 
 
 class LengthNorm(_Named):
-    """Divisor of a sequence's log probability, which makes scores of different lengths comparable."""
+    """Divisor of a sequence's log probability. It makes scores of different lengths comparable."""
 
     POWER = 0
     """length^alpha."""
@@ -457,7 +457,7 @@ class Feature(_NamedFlag):
     """Features of a session that need additional memory."""
 
     HIDDEN_HISTORY = 1
-    """Contrastive search, which stores embedding_size floats per slot."""
+    """Contrastive search. It stores embedding_size floats per slot."""
     DOLA = 2
     """Decoding by contrasting layers (see sotto_dola)."""
     GUIDE = 4

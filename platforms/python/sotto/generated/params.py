@@ -46,8 +46,8 @@ class GrammarParams:
     vocabulary: Vocabulary | None = None
     """Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be None if there are none."""
     log: Callable[[LogLevel, str], None] | None = None
-    """Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON Schema, which are
-    ignored. May be None."""
+    """Receives warnings: about unreachable rules, and about keywords and formats of a JSON Schema that are ignored. May
+    be None."""
     triggers: Sequence[Text] | None = None
     """Strings that activate the grammar."""
     trigger_tokens: Sequence[int] | None = None
@@ -85,7 +85,7 @@ class GrammarParams:
     parallel_tool_calls: bool | None = None
     """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
     max_schema_steps: int | None = None
-    """Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
+    """Maximum number of elementary steps in which a schema is translated. It bounds the time; the default is about a
     second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1."""
 
 
@@ -107,7 +107,7 @@ class MatcherParams:
     one token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0
     (no limit)."""
     step_budget: int | None = None
-    """Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
+    """Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails with
     GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1."""
     node_count: int | None = None
     """Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
@@ -165,8 +165,8 @@ class SamplerParams:
     """Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0."""
 
     temperature: float | None = None
-    """Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
-    they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it."""
+    """Temperature T: the logits are divided by it. With T = 0, the other stages use T = 1, and the most likely token
+    that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it."""
     top_k: int | None = None
     """Keeps the k most likely tokens. Default: 40. 0 disables it."""
     top_p: float | None = None

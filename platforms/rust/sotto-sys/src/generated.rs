@@ -161,7 +161,7 @@ pub const SOTTO_JSON_ONE_SPACE: i32 = 2;
 pub type sotto_isa = i32;
 /// The fastest instruction set that this build contains and this CPU supports.
 pub const SOTTO_ISA_AUTO: i32 = 0;
-/// Portable scalar code, which defines the results of all other sets.
+/// Portable scalar code. It defines the results of all other sets.
 pub const SOTTO_ISA_REFERENCE: i32 = 1;
 /// x86-64 with AVX2 and FMA.
 pub const SOTTO_ISA_AVX2: i32 = 2;
@@ -286,7 +286,7 @@ pub const SOTTO_ORDER_VLLM: i32 = 2;
 pub type sotto_preset = i32;
 /// Factual answers: only the most likely tokens.
 pub const SOTTO_PRESET_FACTUAL: i32 = 1;
-/// Source code, which repeats names: a low temperature and no penalty.
+/// Source code: a low temperature, and no penalty, because names repeat.
 pub const SOTTO_PRESET_CODE: i32 = 2;
 /// Conversations: varied text with a mild repetition penalty.
 pub const SOTTO_PRESET_CHAT: i32 = 3;
@@ -306,8 +306,8 @@ pub type sotto_selection = i32;
 pub const SOTTO_SELECT_MULTINOMIAL: i32 = 0;
 /// Selects the most likely token, as temperature 0 does.
 pub const SOTTO_SELECT_GREEDY: i32 = 1;
-/// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the
-/// distribution of MULTINOMIAL.
+/// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is
+/// that of MULTINOMIAL.
 pub const SOTTO_SELECT_GUMBEL: i32 = 2;
 /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method
 /// estimates the Zipf exponent from the mirostat_m most likely tokens and derives from it how many
@@ -384,7 +384,7 @@ pub const SOTTO_EARLY_STOPPING_AT_ONCE: i32 = 1;
 /// The search ends only when no better sequence is possible.
 pub const SOTTO_EARLY_STOPPING_NEVER: i32 = 2;
 
-/// Divisor of a sequence's log probability, which makes scores of different lengths comparable.
+/// Divisor of a sequence's log probability. It makes scores of different lengths comparable.
 pub type sotto_length_norm = i32;
 /// length^alpha.
 pub const SOTTO_LENGTH_POWER: i32 = 0;
@@ -421,7 +421,7 @@ pub const SOTTO_OVERFLOW_RING: i32 = 1;
 /// dropped. The results are exactly those for the remaining text.
 pub const SOTTO_OVERFLOW_SHIFT: i32 = 2;
 
-/// Contrastive search, which stores embedding_size floats per slot.
+/// Contrastive search. It stores embedding_size floats per slot.
 pub const SOTTO_FEATURE_HIDDEN_HISTORY: u32 = 1;
 /// Decoding by contrasting layers (see sotto_dola).
 pub const SOTTO_FEATURE_DOLA: u32 = 2;
@@ -613,8 +613,8 @@ pub struct sotto_grammar_params {
     /// Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be none if
     /// there are none.
     pub vocabulary: *const sotto_vocabulary,
-    /// Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON
-    /// Schema, which are ignored. May be none.
+    /// Receives warnings: about unreachable rules, and about keywords and formats of a JSON Schema
+    /// that are ignored. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
     /// Strings that activate the grammar.
@@ -657,8 +657,8 @@ pub struct sotto_grammar_params {
     pub schema_order: u32,
     /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
-    /// Maximum number of elementary steps in which a schema is translated, which bounds the time;
-    /// the default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
+    /// Maximum number of elementary steps in which a schema is translated. It bounds the time; the
+    /// default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
     /// Default: 100000000. Range: at least 1.
     pub max_schema_steps: u32,
 }
@@ -681,7 +681,7 @@ pub struct sotto_matcher_params {
     /// Text that is appended as a whole counts as one token. Only the grammar is considered: bans
     /// and filters of a sampler may leave no token. Default: 0 (no limit).
     pub finish_within: u32,
-    /// Maximum number of elementary steps of a call, which bounds its time. A call that needs more
+    /// Maximum number of elementary steps of a call. It bounds the time. A call that needs more
     /// fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
     pub step_budget: u64,
     /// Number of stack nodes. A stack node records positions at which rules have called other
@@ -815,7 +815,7 @@ pub struct sotto_token_bias {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sequence_bias {
-    /// The sequence, which has at least one token.
+    /// The sequence: at least one token.
     pub tokens: *const sotto_token,
     pub count: usize,
     /// Number added to the logit of the last token. -infinity bans that token.
@@ -871,7 +871,7 @@ pub struct sotto_watermark_result {
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_params {
     pub struct_size: u32,
-    /// Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the
+    /// Temperature T: the logits are divided by it. With T = 0, the other stages use T = 1, and the
     /// most likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
     pub temperature: f32,
     /// Keeps the k most likely tokens. Default: 40. 0 disables it.
@@ -1062,7 +1062,7 @@ pub struct sotto_sampler_input {
     pub struct_size: u32,
     /// Index of the random number stream to draw from.
     pub sequence: u32,
-    /// Logits of all tokens, which are not changed.
+    /// Logits of all tokens. They are not changed.
     pub logits: *const f32,
     /// Mask of the allowed tokens: bit i % 64 of word i / 64 stands for token i. At least one token
     /// must be allowed. none allows all tokens.
@@ -1304,9 +1304,9 @@ pub struct sotto_piece {
     /// The bytes of the token as the vocabulary defines them.
     pub bytes: *const u8,
     pub byte_count: usize,
-    /// Nanoseconds until this token was decoded, counted from the beginning of its decoding or,
-    /// after sotto_sessions_next has evaluated the token before it in a batch, from the beginning
-    /// of that batch.
+    /// Nanoseconds until this token was decoded, counted from the beginning of its decoding. If
+    /// sotto_sessions_next evaluated the token before it in a batch, they are counted from the
+    /// beginning of that batch.
     pub elapsed_ns: u64,
     /// Entropy of the model's distribution of this token, before the sampler's chain: H = -sum p ln
     /// p, in nats. NaN unless statistics is set.

@@ -162,7 +162,7 @@ impl JsonSpace {
 pub enum Isa {
     /// The fastest instruction set that this build contains and this CPU supports.
     Auto = sys::SOTTO_ISA_AUTO,
-    /// Portable scalar code, which defines the results of all other sets.
+    /// Portable scalar code. It defines the results of all other sets.
     Reference = sys::SOTTO_ISA_REFERENCE,
     /// x86-64 with AVX2 and FMA.
     Avx2 = sys::SOTTO_ISA_AVX2,
@@ -378,7 +378,7 @@ impl Order {
 pub enum Preset {
     /// Factual answers: only the most likely tokens.
     Factual = sys::SOTTO_PRESET_FACTUAL,
-    /// Source code, which repeats names: a low temperature and no penalty.
+    /// Source code: a low temperature, and no penalty, because names repeat.
     Code = sys::SOTTO_PRESET_CODE,
     /// Conversations: varied text with a mild repetition penalty.
     Chat = sys::SOTTO_PRESET_CHAT,
@@ -419,8 +419,8 @@ pub enum Selection {
     Multinomial = sys::SOTTO_SELECT_MULTINOMIAL,
     /// Selects the most likely token, as temperature 0 does.
     Greedy = sys::SOTTO_SELECT_GREEDY,
-    /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the
-    /// distribution of MULTINOMIAL.
+    /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution
+    /// is that of MULTINOMIAL.
     Gumbel = sys::SOTTO_SELECT_GUMBEL,
     /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The
     /// method estimates the Zipf exponent from the mirostat_m most likely tokens and derives from
@@ -585,7 +585,7 @@ impl EarlyStopping {
     }
 }
 
-/// Divisor of a sequence's log probability, which makes scores of different lengths comparable.
+/// Divisor of a sequence's log probability. It makes scores of different lengths comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -952,9 +952,9 @@ impl GrammarParams {
         schema_order: bool,
         /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
-        /// Maximum number of elementary steps in which a schema is translated, which bounds the
-        /// time; the default is about a second. A schema that needs more fails with
-        /// GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
+        /// Maximum number of elementary steps in which a schema is translated. It bounds the time;
+        /// the default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
+        /// Default: 100000000. Range: at least 1.
         max_schema_steps: u32,
     }
 
@@ -973,8 +973,8 @@ impl GrammarParams {
         self
     }
 
-    /// Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON
-    /// Schema, which are ignored. May be none.
+    /// Receives warnings: about unreachable rules, and about keywords and formats of a JSON Schema
+    /// that are ignored. May be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -1040,8 +1040,8 @@ impl MatcherParams {
         /// number. Text that is appended as a whole counts as one token. Only the grammar is
         /// considered: bans and filters of a sampler may leave no token. Default: 0 (no limit).
         finish_within: u32,
-        /// Maximum number of elementary steps of a call, which bounds its time. A call that needs
-        /// more fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
+        /// Maximum number of elementary steps of a call. It bounds the time. A call that needs more
+        /// fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
         step_budget: u64,
         /// Number of stack nodes. A stack node records positions at which rules have called other
         /// rules. Default: 0 (automatic). Range: 16 to 268435456.
@@ -1187,8 +1187,8 @@ impl SamplerParams {
     }
 
     setters! {
-        /// Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the
-        /// most likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1
+        /// Temperature T: the logits are divided by it. With T = 0, the other stages use T = 1, and
+        /// the most likely token that they leave is selected. Default: 0.8. Range: 0 to 100. 1
         /// disables it.
         temperature: f32,
         /// Keeps the k most likely tokens. Default: 40. 0 disables it.

@@ -153,7 +153,7 @@ public enum JSONSpace: Int32, Sendable {
 public enum InstructionSet: Int32, Sendable {
   /// The fastest instruction set that this build contains and this CPU supports.
   case auto = 0
-  /// Portable scalar code, which defines the results of all other sets.
+  /// Portable scalar code. It defines the results of all other sets.
   case reference = 1
   /// x86-64 with AVX2 and FMA.
   case avx2 = 2
@@ -283,7 +283,7 @@ public enum Order: Int32, Sendable {
 public enum Preset: Int32, Sendable {
   /// Factual answers: only the most likely tokens.
   case factual = 1
-  /// Source code, which repeats names: a low temperature and no penalty.
+  /// Source code: a low temperature, and no penalty, because names repeat.
   case code = 2
   /// Conversations: varied text with a mild repetition penalty.
   case chat = 3
@@ -303,7 +303,7 @@ public enum Selection: Int32, Sendable {
   case multinomial = 0
   /// Selects the most likely token, as temperature 0 does.
   case greedy = 1
-  /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
+  /// Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
   /// MULTINOMIAL.
   case gumbel = 2
   /// Mirostat (Basu et al. 2021) keeps the surprise of the text near mirostat_tau bits. The method estimates the Zipf
@@ -379,7 +379,7 @@ public enum EarlyStopping: Int32, Sendable {
   case never = 2
 }
 
-/// Divisor of a sequence's log probability, which makes scores of different lengths comparable.
+/// Divisor of a sequence's log probability. It makes scores of different lengths comparable.
 public enum LengthNorm: Int32, Sendable {
   /// length^alpha.
   case power = 0
@@ -421,7 +421,7 @@ public struct Feature: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// Contrastive search, which stores embedding_size floats per slot.
+  /// Contrastive search. It stores embedding_size floats per slot.
   public static let hiddenHistory = Feature(rawValue: 1)
   /// Decoding by contrasting layers (see sotto_dola).
   public static let dola = Feature(rawValue: 2)

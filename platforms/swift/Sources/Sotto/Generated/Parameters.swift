@@ -39,8 +39,8 @@ public struct GrammarParameters {
   public var root: String?
   /// Token literals of GBNF and trigger_tokens are looked up in this vocabulary. May be nil if there are none.
   public var vocabulary: Vocabulary?
-  /// Receives warnings: about unreachable rules, and about unknown keywords and formats of a JSON Schema, which are
-  /// ignored. May be nil.
+  /// Receives warnings: about unreachable rules, and about keywords and formats of a JSON Schema that are ignored. May
+  /// be nil.
   public var log: ((LogLevel, String) -> Void)?
   /// Strings that activate the grammar.
   public var triggers: [String]
@@ -78,7 +78,7 @@ public struct GrammarParameters {
   public var schemaOrder: Bool
   /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
   public var parallelToolCalls: Bool
-  /// Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
+  /// Maximum number of elementary steps in which a schema is translated. It bounds the time; the default is about a
   /// second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
   public var maxSchemaSteps: UInt32
 
@@ -142,7 +142,7 @@ public struct MatcherParameters {
   /// as one token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0
   /// (no limit).
   public var finishWithin: UInt32
-  /// Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
+  /// Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails with
   /// GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
   public var stepBudget: UInt64
   /// Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
@@ -268,8 +268,8 @@ public struct WatermarkParameters {
 
 /// Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0.
 public struct SamplerParameters {
-  /// Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
-  /// they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
+  /// Temperature T: the logits are divided by it. With T = 0, the other stages use T = 1, and the most likely token
+  /// that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
   public var temperature: Float
   /// Keeps the k most likely tokens. Default: 40. 0 disables it.
   public var topK: UInt32

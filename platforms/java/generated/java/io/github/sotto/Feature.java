@@ -3,7 +3,7 @@ package io.github.sotto;
 
 /** Features of a session that need additional memory. */
 public final class Feature {
-    /** Contrastive search, which stores embedding_size floats per slot. */
+    /** Contrastive search. It stores embedding_size floats per slot. */
     public static final int HIDDEN_HISTORY = 1;
     /** Decoding by contrasting layers (see sotto_dola). */
     public static final int DOLA = 2;

@@ -8,7 +8,7 @@ package io.github.sotto;
 public enum Isa implements Constant {
     /** The fastest instruction set that this build contains and this CPU supports. */
     AUTO(0),
-    /** Portable scalar code, which defines the results of all other sets. */
+    /** Portable scalar code. It defines the results of all other sets. */
     REFERENCE(1),
     /** x86-64 with AVX2 and FMA. */
     AVX2(2),

@@ -5,7 +5,7 @@ package io.github.sotto;
 public enum Preset implements Constant {
     /** Factual answers: only the most likely tokens. */
     FACTUAL(1),
-    /** Source code, which repeats names: a low temperature and no penalty. */
+    /** Source code: a low temperature, and no penalty, because names repeat. */
     CODE(2),
     /** Conversations: varied text with a mild repetition penalty. */
     CHAT(3),

@@ -4,8 +4,8 @@ package io.github.sotto;
 /** Parameters of the sampler. Arrays are copied; they may be NULL if their count is 0. */
 public final class SamplerParams {
     /**
-     * Temperature T, which divides the logits. With T = 0, the other stages use T = 1, and the most likely token that
-     * they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
+     * Temperature T: the logits are divided by it. With T = 0, the other stages use T = 1, and the most likely token
+     * that they leave is selected. Default: 0.8. Range: 0 to 100. 1 disables it.
      */
     public float temperature;
     /** Keeps the k most likely tokens. Default: 40. 0 disables it. */

@@ -8,7 +8,7 @@ public enum Selection implements Constant {
     /** Selects the most likely token, as temperature 0 does. */
     GREEDY(1),
     /**
-     * Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954), which has the distribution of
+     * Selects the token with the largest sum of l and Gumbel noise (Gumbel 1954). The distribution is that of
      * MULTINOMIAL.
      */
     GUMBEL(2),
