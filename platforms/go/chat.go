@@ -131,7 +131,7 @@ func (c *Chat) Undo() error {
 	return err
 }
 
-// UndoReply removes the last reply, so that another one can be generated.
+// UndoReply removes the last reply. Another one can then be generated.
 func (c *Chat) UndoReply() error {
 	_, err := c.call(func(details *C.sotto_error) C.sotto_status {
 		return C.sotto_chat_undo(c.handle, 1, details)

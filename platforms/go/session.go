@@ -260,7 +260,7 @@ func (s *Session) SetGrammarWithin(grammar *Grammar, finishWithin uint32) error 
 
 // Methods of sotto_session, written by capi/generate from capi/params.
 
-// SetStops replaces the stops, which end a text.
+// SetStops replaces the stops: the conditions that end a text.
 func (s *Session) SetStops(params *StopParams) error {
 	params = orDefaults(params, DefaultStopParams)
 	var a arena

@@ -1,5 +1,5 @@
 /* sotto_posix.h - memory for the runtime on Linux, macOS, other POSIX systems and Windows: model files mapped
- * read-only, and blocks on huge pages. It is a library of its own, because the core never allocates. Link with
+ * read-only, and blocks on huge pages. The core never allocates, so this is a library of its own. Link with
  * sotto_posix, or copy its two files.
  *
  * The functions return 0 or an errno value. On failure they write the reason and the path to `message`, which is
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* A mapped file, or a part of one, which satisfies SOTTO_MEMORY_ALIGNMENT. */
+/* A mapped file, or a part of one, aligned to SOTTO_MEMORY_ALIGNMENT. */
 typedef struct sotto_posix_mapping {
   const void* bytes;
   size_t size;
@@ -35,8 +35,8 @@ int sotto_posix_map_descriptor(int file, uint64_t offset, uint64_t size, sotto_p
 /* Unmaps a file. Does nothing if the struct is all zeros. */
 void sotto_posix_unmap_file(sotto_posix_mapping* mapping);
 
-/* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`, which must belong to a
- * mapped file, so that the next access reads them from the file again. `user_data` is ignored. */
+/* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`, a part of a mapped file. The
+ * next access reads them from the file again. `user_data` is ignored. */
 void sotto_posix_release(void* user_data, const void* bytes, size_t size);
 
 /* Memory from the system, zeroed and aligned to at least a page. */
@@ -48,8 +48,7 @@ typedef struct sotto_posix_memory {
 } sotto_posix_memory;
 
 /* Allocates a block. A block of at least SOTTO_POSIX_HUGE_PAGE_SIZE is aligned to that size, and the system is advised
- * to use huge pages for it, because decoding reads every weight for every token, which huge pages make 1.2 to 2 times
- * faster. */
+ * to use huge pages for it. Decoding reads every weight for every token; huge pages make this 1.2 to 2 times faster. */
 int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message, size_t message_size);
 
 /* Frees a block. Does nothing if the struct is all zeros. */

@@ -1,9 +1,9 @@
-/* sotto_signature.h - signatures of model files, grammar images, saved states and saved conversations. A signature is a
- * file of its own, usually FILE.sig, which `sotto sign` or sotto_signature_make() writes. It proves that the holder of
- * an Ed25519 key has signed exactly these bytes of FILE.
+/* sotto_signature.h - signatures of model files, grammar images, saved states and saved conversations. A signature
+ * proves that the holder of an Ed25519 key has signed exactly these bytes of FILE. It is a file of its own, usually
+ * FILE.sig; `sotto sign` or sotto_signature_make() writes it.
  *
- * The functions do not allocate and keep no state. They call SHA-256 and Ed25519 through callbacks, so that a device
- * can use what it has; sotto_signature_libcrypto.h has callbacks for libcrypto. Objects are not changed after
+ * The functions do not allocate and keep no state. They call SHA-256 and Ed25519 through callbacks: a device can use
+ * what it has, and sotto_signature_libcrypto.h has callbacks for libcrypto. Objects are not changed after
  * sotto_signature_open(), and any number of threads may use them at once if the callbacks allow this. Link with
  * sotto_signature, or copy its two files.
  *
@@ -59,7 +59,7 @@ typedef struct sotto_signature_crypto {
   /* Returns 0 only if the Ed25519 signature of the message is valid. */
   int (*ed25519_verify)(void* user_data, const uint8_t public_key[32], const void* message, size_t message_size,
                         const uint8_t signature[64]);
-  /* Signs a message with the private key, which only this callback knows. May be NULL unless a signature is made. */
+  /* Signs a message with the private key; only this callback knows it. May be NULL unless a signature is made. */
   int (*ed25519_sign)(void* user_data, const void* message, size_t message_size, uint8_t signature[64]);
   void* user_data;
 } sotto_signature_crypto;

@@ -1,5 +1,5 @@
 // sotto.hpp - Sotto in C++17: handles that own their memory, errors, ranges, and callbacks of any kind. The binding is
-// header-only and wraps the C interface sotto.h, whose comments specify every parameter and function. Link with
+// header-only and wraps the C interface. The comments of sotto.h specify every parameter and function. Link with
 // libsotto.
 //
 //   auto model = sotto::Model::open("demo.sotto");

@@ -62,7 +62,7 @@ export class Chat {
     this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 0, error));
   }
 
-  /** Removes the last reply, so that another one can be generated. */
+  /** Removes the last reply. Another one can then be generated. */
   undoReply() {
     this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 1, error));
   }

@@ -132,7 +132,7 @@ export class Session {
   cancel(): void;
   // Methods of sotto_session, written by capi/generate from capi/params.
 
-  /** Replaces the stops, which end a text. */
+  /** Replaces the stops: the conditions that end a text. */
   setStops(params?: StopParams): void;
   /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
   heal(): void;
@@ -245,7 +245,7 @@ export class Chat {
   readonly info: ChatInfo;
   /** Removes the last turn. */
   undo(): void;
-  /** Removes the last reply, so that another one can be generated. */
+  /** Removes the last reply. Another one can then be generated. */
   undoReply(): void;
   /** Returns the messages as bytes, the same on every platform. */
   save(): Uint8Array;

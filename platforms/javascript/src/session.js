@@ -219,7 +219,7 @@ export class Session {
 
   // Methods of sotto_session, written by capi/generate from capi/params.
 
-  /** Replaces the stops, which end a text. */
+  /** Replaces the stops: the conditions that end a text. */
   setStops(params = {}) {
     this.#attempt((scratch, error) =>
       this.instance.exports.sotto_session_set_stops(this.handle, fill(scratch, "StopParams", params), error));

@@ -79,7 +79,7 @@ class Chat:
             check(lib.sotto_chat_undo(self._handle, 0, error), error)
 
     def undo_reply(self) -> None:
-        """Removes the last reply, so that another one can be generated."""
+        """Removes the last reply. Another one can then be generated."""
         error = abi.Error()
         with Exclusive(self.session):
             check(lib.sotto_chat_undo(self._handle, 1, error), error)

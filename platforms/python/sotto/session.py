@@ -238,7 +238,7 @@ class Session(Resource):
     # Methods of sotto_session, written by capi/generate from capi/params.
 
     def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
-        """Replaces the stops, which end a text."""
+        """Replaces the stops: the conditions that end a text."""
         filler = Filler()
         given = filler.fill(abi.StopParams, changed(StopParams, params, changes))
         error = abi.Error()

@@ -27,7 +27,7 @@ inline sotto_sequence_bias element_to_c(const SequenceBias& sequence) {
   return {sequence.tokens.data(), sequence.tokens.size(), sequence.bias, 0};
 }
 
-// Arrays of the C structs that refer to the elements of lists, which must outlive this object.
+// Arrays of the C structs that refer to the elements of lists. The lists must outlive this object.
 class Arrays {
  public:
   template <class T>

@@ -26,7 +26,7 @@
 #  define SOTTO_HPP_NO_EXCEPTIONS
 #endif
 
-// The types for exceptions and for Expected are in different inline namespaces, so that one program may contain both.
+// The types for exceptions and for Expected are in different inline namespaces: one program may contain both.
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
 #  define SOTTO_HPP_ERRORS_ expecting
 #else

@@ -14,7 +14,8 @@ struct ChatParams : sotto_chat_params {
   ChatParams() { sotto_chat_params_init(this, sizeof(sotto_chat_params)); }
 };
 
-// A conversation: messages with roles and replies. It owns its session, whose sampler and grammar apply to replies.
+// A conversation: messages with roles and replies. It owns its session. The session's sampler and grammar apply to
+// replies.
 class Chat {
  public:
   // Begins a conversation with a predefined format or a format of the caller.
@@ -74,7 +75,7 @@ class Chat {
     SOTTO_HPP_DONE_;
   }
 
-  // Removes the last reply, so that another one can be generated.
+  // Removes the last reply. Another one can then be generated.
   Result<void> undo_reply() {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_chat_undo(handle_, 1, report.out()));

@@ -28,7 +28,7 @@ inline void call_log(void* function, sotto_log_level level, const char* message)
   (*static_cast<const LogFunction*>(function))(level, message);
 }
 
-// A model with the memory that it uses, which its sessions and other objects share.
+// A model with the memory that it uses. Its sessions and other objects share it.
 struct ModelState {
   std::shared_ptr<const void> file_owner;
   Memory file;  // empty if the file belongs to the caller

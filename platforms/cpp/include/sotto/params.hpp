@@ -112,7 +112,7 @@ class CSamplerParams {
   CSamplerParams& operator=(const CSamplerParams&) = delete;
 
   const sotto_sampler_params* get() const { return &c_; }
-  // Returns the functions, which must live as long as the parameters are in effect.
+  // Returns the functions. They must live as long as the parameters are in effect.
   std::unique_ptr<LogitsCalls> take_calls() { return std::move(calls_); }
 
  private:

@@ -102,7 +102,7 @@ class Sampler {
     return Sampler(std::move(state));
   }
 
-  // Returns whether the arrays are long enough, which the library cannot check.
+  // Returns whether the arrays are long enough; the library cannot check this.
   bool fits(const SamplerInput& input) const {
     const size_t words = (state_->vocabulary_size + 63) / 64;
     return input.logits.size() == state_->vocabulary_size && (input.allowed.empty() || input.allowed.size() >= words);

@@ -1,4 +1,4 @@
-// Part of sotto.hpp: sessions, which generate, score and search text.
+// Part of sotto.hpp: sessions generate, score and search text.
 #ifndef SOTTO_SESSION_HPP
 #define SOTTO_SESSION_HPP
 
@@ -43,7 +43,7 @@ class Piece {
 
 namespace detail {
 
-// A session with its memory and the objects that it uses. Cancellers share it, so that it outlives them.
+// A session with its memory and the objects that it uses. Cancellers share it, so it outlives them.
 struct SessionState {
   std::shared_ptr<const ModelState> model;
   std::shared_ptr<const void> matcher;
@@ -124,7 +124,7 @@ class Session {
 
   // Methods of sotto_session, written by capi/generate from capi/params.
 
-  // Replaces the stops, which end a text.
+  // Replaces the stops: the conditions that end a text.
   Result<void> set_stops(const StopParams& params) {
     sotto_stop_params c_params = params;
     detail::Arrays arrays;
@@ -234,8 +234,8 @@ class Session {
   Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
 
-  // Sets a prefilled session as the guide of this one, which needs SOTTO_FEATURE_GUIDE. The caller must not use the
-  // guide in the meantime.
+  // Sets a prefilled session as the guide of this one. This session needs SOTTO_FEATURE_GUIDE. The caller must not use
+  // the guide in the meantime.
   Result<void> set_guide(Session& guide, const GuideParams& params = {}) {
     return use_guide(guide.c_session(), guide.state_, params);
   }
@@ -308,7 +308,7 @@ class Session {
     Status status = Status::ok;
     Piece piece;
   };
-  // Generates one token in each of several sessions of the same model, in one batch, which is faster than next() in one
+  // Generates one token in each of several sessions of the same model, in one batch. This is faster than next() in one
   // session after the other, and gives the same results. An exception of a callback is thrown afterwards.
   static Result<std::vector<Step>> next_of(const std::vector<Session*>& sessions) {
     std::vector<sotto_session*> handles;
@@ -444,7 +444,7 @@ class Session {
     }
   };
 
-  // Calls a draft callback, which must not throw.
+  // Calls a draft callback. It must not throw.
   static size_t call_draft(void* function, const Token* tokens, size_t token_count, const float* hidden,
                            size_t hidden_count, Token* drafts, size_t capacity) noexcept {
     return (*static_cast<const DraftFunction*>(function))(Tokens(tokens, token_count),

@@ -9,8 +9,8 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// A range of the tokens that a session generates. The range ends at a stop, which status() returns; without exceptions,
-// it also ends at a failure, which error() returns.
+// A range of the tokens that a session generates. The range ends at a stop; status() returns it. Without exceptions, it
+// also ends at a failure; error() returns it.
 class Stream {
  public:
   class Iterator {

@@ -154,7 +154,7 @@ impl Chat {
         report.check(status).map(drop)
     }
 
-    /// Removes the last reply, so that another one can be generated.
+    /// Removes the last reply. Another one can then be generated.
     pub fn undo_reply(&mut self) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: the object is alive, and the arguments are valid during the call.

@@ -157,7 +157,7 @@ impl Session {
 
     // Methods of sotto_session, written by capi/generate from capi/params.
 
-    /// Replaces the stops, which end a text.
+    /// Replaces the stops: the conditions that end a text.
     pub fn set_stops(&mut self, params: &crate::StopParams) -> Result<()> {
         let mut lists = Lists::default();
         let raw = params.fill(&mut lists);

@@ -76,7 +76,7 @@ public final class Chat: @unchecked Sendable {
     }
   }
 
-  /// Removes the last reply, so that another one can be generated.
+  /// Removes the last reply. Another one can then be generated.
   public func undoReply() throws {
     try session.run { _ in
       var details = newError()

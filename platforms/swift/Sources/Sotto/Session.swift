@@ -261,7 +261,7 @@ public final class Session: @unchecked Sendable {
 
   // Methods of sotto_session, written by capi/generate from capi/params.
 
-  /// Replaces the stops, which end a text.
+  /// Replaces the stops: the conditions that end a text.
   public func setStops(_ params: StopParameters) throws {
     let arena = Arena()
     try run { session in

@@ -62,7 +62,7 @@ public final class Chat extends Owned {
         act(chat -> Native.chatUndo(chat));
     }
 
-    /** Removes the last reply, so that another one can be generated. */
+    /** Removes the last reply. Another one can then be generated. */
     public void undoReply() {
         act(chat -> Native.chatUndoReply(chat));
     }

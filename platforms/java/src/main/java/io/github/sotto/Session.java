@@ -316,7 +316,7 @@ public final class Session extends Owned {
 
     // Methods of sotto_session, written by capi/generate from capi/params.
 
-    /** Replaces the stops, which end a text. */
+    /** Replaces the stops: the conditions that end a text. */
     public void setStops(StopParams params) {
         resource.act(session -> Native.sessionSetStops(session, params));
     }
