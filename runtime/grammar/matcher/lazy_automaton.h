@@ -4,9 +4,9 @@
 // garbage collection makes space.
 //
 // A pin is a slot that contains the id of a set in use. A collection renumbers the sets and updates the pins, so
-// functions take pointers to pins, not ids. The last pins form the trail: pin n of the trail contains the set after n
-// bytes of a token. A walk over the trie of the vocabulary can thus return to any prefix. A collection ignores the pins
-// of the trail after the newest one.
+// functions take pointers to pins instead of ids. The last pins form the trail: pin n of the trail contains the set
+// after n bytes of a token, so that a walk over the trie of the vocabulary can return to any prefix. A collection
+// ignores the pins of the trail after the newest one.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,11 @@
 // Follows a text through a compiled grammar, byte by byte or token by token, and computes which tokens may come next.
 //
-// The matcher stands on four layers, from bottom to top:
-// - the stack store (stack_store.h): the stacks of open rules, and the sets of states on them;
-// - the stepper (stack_stepper.h): the set after a byte;
-// - the lazy automaton (lazy_automaton.h): the transitions that have been computed;
-// - the mask finder (mask_finder.h): the mask of a set.
-//
-// The matcher adds sequences. A sequence is only a pin that contains its set. Copying a sequence means copying a
-// number, and all sequences share everything that has been computed. A ring of earlier pins allows sequence 0 to be
-// rolled back.
+// The matcher stands on four layers, from bottom to top: the stack store (stack_store.h) contains the stacks of open
+// rules and the sets of states on them; the stepper (stack_stepper.h) computes the set after a byte; the lazy automaton
+// (lazy_automaton.h) remembers these transitions; the mask finder (mask_finder.h) finds the mask of a set. To these the
+// matcher adds sequences. A sequence is only a pin that contains its set, so copying a sequence means copying a number,
+// and all sequences share everything that has been computed. A ring of earlier pins allows sequence 0 to be rolled
+// back.
 //
 // The pins are, in this order: the set before the first byte; one pin per sequence; the set that restart() restores;
 // the ring of rollback_count earlier sets of sequence 0; scratch pins; the pins of the mask finder; the trail.
