@@ -122,7 +122,7 @@ struct SavedState::Counts {
   uint32_t rejected_count = 0;
   uint32_t rejected_attempts = 0;
   uint32_t reject_newest = 0;
-  int32_t end = 0;
+  int32_t pending_stop = 0;
   int32_t stop = 0;
 
   // Visits all fields but token_count.
@@ -138,7 +138,7 @@ struct SavedState::Counts {
     bytes->field(rejected_count);
     bytes->field(rejected_attempts);
     bytes->field(reject_newest);
-    bytes->field(end);
+    bytes->field(pending_stop);
     bytes->field(stop);
   }
 
@@ -155,7 +155,8 @@ struct SavedState::Counts {
            buffered_count <= TokenBuffer::kCapacity && buffered_count <= token_count - states_begin &&
            (buffered_count == 0 || buffered_count < token_count) && rejected_count <= RejectedTokens::kCapacity &&
            rejected_attempts <= RejectedTokens::kMaxAttempts && reject_newest <= 1 &&
-           (end == 0 || ends_text(static_cast<Status>(end))) && (stop == 0 || ends_text(static_cast<Status>(stop)));
+           (pending_stop == 0 || ends_text(static_cast<Status>(pending_stop))) &&
+           (stop == 0 || ends_text(static_cast<Status>(stop)));
   }
 };
 
@@ -234,8 +235,8 @@ void SavedState::write(const SessionParts& parts, ByteWriter* writer) {
   counts.rejected_count = static_cast<uint32_t>(output.rejected.all().size());
   counts.rejected_attempts = output.rejected.attempts();
   counts.reject_newest = output.reject_newest ? 1 : 0;
-  counts.end = static_cast<int32_t>(output.end);
-  counts.stop = ends_text(parts.stop) ? static_cast<int32_t>(parts.stop) : 0;
+  counts.pending_stop = static_cast<int32_t>(output.ending.pending());
+  counts.stop = output.ending.has_ended() ? static_cast<int32_t>(output.ending.reached()) : 0;
   counts.visit(writer);
   writer->put_array(output.healing.bytes().data(), output.healing.bytes().size());
   for (uint64_t i = states.begin(); i < stream.token_count(); ++i) write_state(states[i], writer);
@@ -334,8 +335,7 @@ void SavedState::read(ByteReader* reader, SessionParts* parts) {
   }
   output.rejected.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
   output.reject_newest = saved.reject_newest != 0;
-  output.end = static_cast<Status>(saved.end);
-  parts->stop = static_cast<Status>(saved.stop);
+  output.ending = {static_cast<Status>(saved.pending_stop), static_cast<Status>(saved.stop)};
   parts->output.rebuild();
 }
 
@@ -365,7 +365,6 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   TextOutput& output = to->parts_.output;
   output.state() = from.parts_.output.state();
   output.rebuild();
-  to->parts_.stop = from.parts_.stop;
   return Status::kOk;
 }
 

@@ -122,7 +122,7 @@ SessionInfo Session::info() const {
                                      params.sink_tokens, params.sequence_count * params.sequence_tokens});
   info.memory_bytes = memory_bytes_;
   info.matcher_sequence_count = constraint_sequence_count(params.sequence_count);
-  info.stop = parts_.stop;
+  info.stop = parts_.output.ending().reached();
   info.step_parent = parts_.search.step_parent();
   return info;
 }
@@ -146,7 +146,7 @@ Status Session::set_sampler(const SamplerParams& params, Error* error) {
   // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
   parts_.output.try_roll_back();
   if (token_count() > 0) parts_.stream.last_state().sampler = parts_.decoder.sampler().initial_state();
-  parts_.stop = Status::kOk;
+  parts_.output.ending().resume();
   return Status::kOk;
 }
 
@@ -154,7 +154,7 @@ Status Session::set_stops(const StopParams& params, Error* error) {
   SOTTO_TRY(parts_.stops.set(params, error));
   parts_.output.try_roll_back();
   parts_.output.rebuild();
-  parts_.stop = Status::kOk;
+  parts_.output.ending().resume();
   return Status::kOk;
 }
 
@@ -163,13 +163,13 @@ Status Session::set_constraint(const TokenConstraint& constraint) {
   const Status status = parts_.output.roll_back();
   if (status != Status::kOk && constraint.is_set()) return status;
   parts_.stream.set_constraint(constraint);
-  parts_.stop = Status::kOk;
+  parts_.output.ending().resume();
   return Status::kOk;
 }
 
 Status Session::set_guide(Session* guide, const GuideParams& params, Error* error) {
   SOTTO_TRY(link_guide(&parts_, guide == nullptr ? nullptr : &guide->parts_, params, error));
-  parts_.stop = Status::kOk;
+  parts_.output.ending().resume();
   return Status::kOk;
 }
 
@@ -187,11 +187,9 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
     parts_.output.try_roll_back();
     // Buffered tokens that could not be rolled back occupy slots as well, until clear() below drops them.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
-    parts_.stop = parts_.stream.evaluate(&parts_.cancellation);
-    if (parts_.stop != Status::kOk) return parts_.stop;
-    parts_.output.clear();
+    SOTTO_TRY(parts_.output.ending().reach(parts_.stream.evaluate(&parts_.cancellation)));
     // The old text ends here, even if the evaluation is cancelled before its first token.
-    if (token_count() > 0) parts_.stream.last_state().flags |= TokenState::kTextEnd;
+    parts_.output.clear();
   }
   const uint64_t first = parts_.output.emitted_count();
   Status status;
@@ -201,8 +199,7 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
   }
   parts_.stream.begin_answer(first, parts_.output.emitted_count(), parts_.decoder.sampler().initial_state());
   parts_.decoder.set_call_limit(UINT64_MAX);
-  parts_.stop = parts_.cancellation.consume(status);
-  return parts_.stop;
+  return parts_.output.ending().reach(parts_.cancellation.consume(status));
 }
 
 Status Session::prefill(std::span<const int32_t> tokens) {
@@ -249,10 +246,15 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
 void Session::set_limit(uint64_t max_tokens) {
   // The limit did not apply when the buffered tokens were drawn, so they are drawn again if possible.
   parts_.output.try_roll_back();
-  parts_.output.forget_stop(Status::kStopMaxTokens);
   const uint64_t generated = parts_.output.emitted_count() - parts_.stream.answer_start();
-  parts_.decoder.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
-  if (ends_text(parts_.stop)) parts_.stop = Status::kOk;
+  change_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
+  parts_.output.ending().resume();
+}
+
+// Replaces the limit of the answer. A stop that only the old limit caused no longer follows the buffered tokens.
+void Session::change_limit(uint64_t limit) {
+  parts_.decoder.set_call_limit(limit);
+  parts_.output.ending().withdraw(Status::kStopMaxTokens);
 }
 
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
@@ -264,17 +266,15 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   Status status = Status::kOk;
   while (status == Status::kOk) {
     parts_.decoder.set_call_limit(limit);  // on_piece may have changed the limit and the stop
-    parts_.stop = Status::kOk;
+    parts_.output.ending().resume();
     status = next();
     if (is_failure(status) || on_piece == nullptr) continue;
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
-  if (!is_failure(status)) parts_.stop = status;
   --generate_depth_;
-  parts_.decoder.set_call_limit(UINT64_MAX);
-  parts_.output.forget_stop(Status::kStopMaxTokens);  // tokens that are still buffered may continue after this call
-  return status;
+  change_limit(UINT64_MAX);
+  return is_failure(status) ? status : parts_.output.ending().reach(status);
 }
 
 Status Session::require_space(uint64_t used, size_t count) {
@@ -305,26 +305,23 @@ Status Session::rewind(uint64_t count) {
                 "; it must be at most the number of tokens in the stream, ", token_count());
   }
   const Status status = parts_.output.rewind(count);
-  if (status == Status::kOk) parts_.stop = Status::kOk;
+  if (status == Status::kOk) parts_.output.ending().resume();
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "cannot rewind to token ", count,
               ": the KV ring, the constraint or the guide no longer holds that state");
 }
 
 Status Session::next() {
-  const Status status = next_piece();
-  if (!ends_text(parts_.stop)) parts_.stop = is_failure(status) ? Status::kOk : status;
-  return status;
-}
-
-Status Session::next_piece() {
   piece_ = kEmptyPiece;
   SOTTO_TRY(require_tokens());
   if (const Status status = parts_.stream.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
-  if (parts_.cancellation.take()) return parts_.output.flush(Status::kStopCancelled, &piece_);
-  if (ends_text(parts_.stop)) return parts_.stop;
+  const bool is_cancelled = parts_.cancellation.take();
+  if (parts_.output.ending().has_ended())
+    return is_cancelled ? Status::kStopCancelled : parts_.output.ending().reached();
+  if (is_cancelled) return parts_.output.flush(Status::kStopCancelled, &piece_);
+  parts_.output.ending().resume();
   const CallbackScope scope(&parts_.in_use);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
   while (!parts_.output.is_ready()) {

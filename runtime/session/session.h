@@ -106,7 +106,7 @@ class Session {
   friend class SessionBatch;
 
   Status start_threads(const ResolvedSessionParams& params, Error* error);
-  Status next_piece();
+  void change_limit(uint64_t limit);
   Status decode_token();
   Status require_tokens();
   Status require_space(uint64_t used, size_t count);

@@ -32,8 +32,8 @@ class StreamBatch {
 
 // Returns whether Session::next() would need the logits after the pending token.
 bool needs_logits(const SessionParts& parts) {
-  return !parts.cancellation.is_requested() && !ends_text(parts.stop) && parts.stream.guide_status() == Status::kOk &&
-         !parts.output.is_ready() && parts.decoder.needs_logits();
+  return !parts.cancellation.is_requested() && !parts.output.ending().has_ended() &&
+         parts.stream.guide_status() == Status::kOk && !parts.output.is_ready() && parts.decoder.needs_logits();
 }
 
 }  // namespace

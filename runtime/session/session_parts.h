@@ -54,12 +54,10 @@ struct SessionParts {
     stream.clear();
     output.clear();
     decoder.set_call_limit(UINT64_MAX);
-    stop = Status::kOk;
   }
 
   bool in_use = false;         // true in functions that may call back into the program, and in a SessionBatch
   ThreadPool* pool = nullptr;  // null if the session has one thread
-  Status stop = Status::kOk;   // why the newest text ended, or kOk while it continues
   uint64_t step_begin_ns = 0;  // when a batch began to evaluate the pending token, or 0
   SessionParts* next_in_batch = nullptr;  // the next session of the SessionBatch, or null
   Cancellation cancellation;

@@ -17,7 +17,8 @@ void TextOutput::clear() {
   state_->rejected.restore({}, 0);
   state_->reject_newest = false;
   state_->healing.clear();
-  state_->end = Status::kOk;
+  state_->ending = {};
+  if (stream_->token_count() > 0) stream_->last_state().flags |= TokenState::kTextEnd;
 }
 
 BufferedToken& TextOutput::buffer(int32_t token) {
@@ -34,7 +35,7 @@ void TextOutput::add_text(uint64_t begin_ns) {
   const TextStream::Found found = text_.append(text.bytes, text.healed);
   newest.mark = text_.mark();
   newest.piece.elapsed_ns = monotonic_ns() - begin_ns;
-  if (found == TextStream::Found::kStop) state_->end = Status::kStopString;
+  if (found == TextStream::Found::kStop) state_->ending.expect(Status::kStopString);
   if (found == TextStream::Found::kBan) reject(find_ban_start());
 }
 
@@ -48,16 +49,12 @@ void TextOutput::end_text(Status stop) {
     // Still no token is left, so roll back one token.
     reject(state_->buffer.size() - 1);
   } else {
-    state_->end = stop;
+    state_->ending.expect(stop);
   }
 }
 
-void TextOutput::forget_stop(Status stop) {
-  if (state_->end == stop) state_->end = Status::kOk;
-}
-
 bool TextOutput::is_ready() const {
-  if (state_->end != Status::kOk) return true;
+  if (state_->ending.pending() != Status::kOk) return true;
   // The oldest token is certain if its text ends before all text that may belong to a banned string. If the buffer is
   // full, the token cannot wait any longer.
   return !state_->buffer.empty() && (state_->buffer.full() || state_->buffer[0].mark.end <= text_.bannable_from());
@@ -85,15 +82,15 @@ void TextOutput::reject(size_t index) {
     if (truncate(first + newest) != Status::kOk) {
       text_.cut(mark_after(newest));
       state_->buffer[newest].mark = text_.mark();
-      state_->end = Status::kStopBanned;
+      state_->ending.expect(Status::kStopBanned);
       return;
     }
   }
-  if (!state_->rejected.add(stream_->token_count(), token)) state_->end = Status::kStopBanned;
+  if (!state_->rejected.add(stream_->token_count(), token)) state_->ending.expect(Status::kStopBanned);
 }
 
 Status TextOutput::emit(Piece* piece) {
-  if (state_->buffer.empty()) return flush(state_->end, piece);
+  if (state_->buffer.empty()) return flush(state_->ending.pending(), piece);
   const uint64_t index = emitted_count();
   const BufferedToken& oldest = state_->buffer.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
@@ -103,7 +100,8 @@ Status TextOutput::emit(Piece* piece) {
   emitted_mark_ = oldest.mark;
   state_->rejected.discard_before(index + 1);
   state_->reject_newest = false;
-  if (state_->buffer.empty() && state_->end == Status::kStopString && text_.bytes_after_end() > 0) trim_after_stop();
+  const bool is_last = state_->buffer.empty() && state_->ending.pending() == Status::kStopString;
+  if (is_last && text_.bytes_after_end() > 0) trim_after_stop();
   const auto bytes = stream_->bytes_of(oldest.piece.token);
   *piece = oldest.piece;
   piece->text = text.data();
@@ -184,11 +182,8 @@ Status TextOutput::flush(Status stop, Piece* piece) {
     last.withheld = 0;
     if (ends) last.flags |= TokenState::kTextEnd;
   }
-  if (ends) {
-    emitted_mark_ = text_.mark();
-    state_->end = Status::kOk;
-  }
-  return stop;
+  if (ends) emitted_mark_ = text_.mark();
+  return state_->ending.reach(stop);
 }
 
 Status TextOutput::check_roll_back(Error* error) const {
@@ -220,7 +215,7 @@ Status TextOutput::rewind(uint64_t count) {
 Status TextOutput::truncate(uint64_t count) {
   const uint64_t emitted = emitted_count();
   SOTTO_TRY(stream_->rewind(count));
-  state_->end = Status::kOk;
+  state_->ending.withdraw();
   state_->buffer.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
   const uint64_t healed = state_->healing.place();
   if (count < healed || stream_->states().begin() > healed) state_->healing.clear();
@@ -262,15 +257,16 @@ void TextOutput::rebuild() {
     text_.replay(text.bytes, text.healed);
   }
   text_.resume(start < emitted ? stream_->states()[emitted - 1].withheld : 0);
-  if (state_->buffer.empty() && state_->end == Status::kStopString) text_.clear();  // the text had ended here
+  const Status stop = state_->ending.pending();
+  if (state_->buffer.empty() && stop == Status::kStopString) text_.clear();  // the text had ended here
   emitted_mark_ = text_.mark();
   // Append the text of the buffered tokens.
   for (size_t i = 0; i < state_->buffer.size(); ++i) {
     const TokenText text = text_of(emitted + i);
     const bool last = i + 1 == state_->buffer.size();
     const Found found = text_.append(text.bytes, text.healed);
-    const bool is_stop = found == Found::kStop && last && state_->end == Status::kStopString;
-    const bool is_ban = found == Found::kBan && last && state_->end == Status::kStopBanned;
+    const bool is_stop = found == Found::kStop && last && stop == Status::kStopString;
+    const bool is_ban = found == Found::kBan && last && stop == Status::kStopBanned;
     if (found != Found::kNothing && !is_stop) text_.cut(mark_after(i));
     // The strings may differ from those that were in effect when the token was buffered.
     if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(text.bytes, text.healed);

@@ -20,6 +20,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
+#include "runtime/session/output/ending.h"
 #include "runtime/session/output/healing.h"
 #include "runtime/session/output/rejected_tokens.h"
 #include "runtime/session/output/text_stream.h"
@@ -89,7 +90,7 @@ struct OutputState {
   // Set if rejecting the token that contains the beginning of a banned string left no candidate. Until a token is
   // emitted, the newest token is then rejected instead.
   bool reject_newest = false;
-  Status end = Status::kOk;  // the stop after the buffered tokens, or kOk
+  Ending ending;
   Healing healing;
 };
 
@@ -101,7 +102,7 @@ class TextOutput {
   // Requires layout() over real memory.
   void init() { new (state_) OutputState; }
 
-  // Starts an empty text and drops all buffered tokens.
+  // Drops all buffered tokens and starts an empty text at the end of the stream.
   void clear();
 
   // Buffers the newest token of the stream. The caller completes the piece and then calls add_text().
@@ -111,8 +112,9 @@ class TextOutput {
   void add_text(uint64_t begin_ns);
   // Handles a stop of the decoder. The text ends, unless banned strings can be avoided by rejecting an earlier token.
   void end_text(Status stop);
-  // Continues the text if it ended with this stop.
-  void forget_stop(Status stop);
+
+  Ending& ending() { return state_->ending; }
+  const Ending& ending() const { return state_->ending; }
 
   // Returns whether emit() can be called before the next token is decoded.
   bool is_ready() const;
