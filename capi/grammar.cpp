@@ -271,7 +271,7 @@ sotto_status sotto_session_set_matcher(sotto_session* c_session, sotto_matcher* 
   if (c_matcher == nullptr) return wrap(session.set_constraint({}));
   if constexpr (!kHasGrammar) return unsupported(&out);
   Matcher& matcher = *unwrap(c_matcher);
-  const uint32_t own = session.stream().model().config().vocabulary_size;
+  const uint32_t own = session.token_stream().model().config().vocabulary_size;
   const uint32_t other = matcher.vocabulary() == nullptr ? 0 : matcher.vocabulary()->token_count;
   if (own != other) {
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its vocabulary_size is ", other,

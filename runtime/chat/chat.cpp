@@ -21,7 +21,7 @@ Status reject_state(const char* message, Error* error) { return fail(error, Stat
 
 Status check_params(const Session& session, const ChatParams& params, Error* error) {
   SOTTO_TRY(check_ranges(params, error));
-  const uint32_t context = session.stream().params().context_tokens;
+  const uint32_t context = session.token_stream().params().context_tokens;
   SOTTO_TRY(check_range("reply_tokens", params.reply_tokens, 1, context - 1, error));
   return check_range("history_bytes", params.history_bytes, 8.0 * params.reply_tokens, ChatParams::kMaxHistoryBytes,
                      error);
@@ -65,7 +65,7 @@ void Chat::layout(Arena& arena, const Session& session, const ChatParams& params
   messages_ = arena.take<Message>(params.message_limit);
   history_ = arena.take<uint8_t>(params.history_bytes);
   text_ = arena.take<char>(size_t{params.history_bytes} + ChatFormatView::kMaxBytes);
-  token_capacity_ = size_t{2} * session.stream().params().context_tokens;
+  token_capacity_ = size_t{2} * session.token_stream().params().context_tokens;
   tokens_ = arena.take<int32_t>(token_capacity_);
 }
 
@@ -77,7 +77,7 @@ Status Chat::memory_size(const Session& session, const ChatParams& params, size_
 Status Chat::init(Session* session, const ChatParams& params, std::span<const char> format, void* memory,
                   size_t memory_size, Chat** out, Error* error) {
   SOTTO_TRY(check_params(*session, params, error));
-  if (session->stream().model().tokenizer() == nullptr) {
+  if (session->token_stream().model().tokenizer() == nullptr) {
     return fail(error, Status::kTokenizerMissing, "the model has no tokenizer");
   }
   if (const size_t bad = find_invalid_utf8(format); bad < format.size()) {
@@ -322,7 +322,7 @@ uint32_t Chat::find_prompt_start() {
 
 // Makes the stream of the session equal to `tokens`, and starts an answer.
 Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
-  const TokenStream& stream = session_->stream();
+  const TokenStream& stream = session_->token_stream();
   session_->set_limit(UINT64_MAX);  // rolls back tokens that were not emitted
   size_t common = 0;
   if (stream.token_count() <= context_tokens() && !session_->has_embeddings()) {
@@ -374,7 +374,7 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
     // Tokens that were not emitted are rolled back.
     if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->set_limit(UINT64_MAX);
     if (!is_failure(status)) {
-      const TokenStream& stream = session_->stream();
+      const TokenStream& stream = session_->token_stream();
       // If a stop string ends the text inside a token, several tokens may replace that token, even beyond max_tokens.
       const uint64_t end = std::min<uint64_t>({stream.token_count(), context, count + free});
       size_t size = 0;
@@ -424,7 +424,7 @@ Chat::Header Chat::make_header() const {
   Header header;
   header.message_count = count_;
   header.size = saved_size();
-  header.model = session_->stream().model().view().fingerprint();
+  header.model = session_->token_stream().model().view().fingerprint();
   header.format = xxhash64(format_text_, format_size_);
   header.dropped_turns = dropped_turns_;
   header.history_bytes = offset_of(count_);
@@ -463,7 +463,7 @@ void Chat::save(uint8_t* bytes) const {
 // Checks the messages after the header.
 Status Chat::verify(std::span<const uint8_t> body, const Header& saved, Error* error) const {
   const auto reject = [&] { return reject_state("the saved conversation contradicts itself", error); };
-  const size_t vocabulary = session_->stream().model().config().vocabulary_size;
+  const size_t vocabulary = session_->token_stream().model().config().vocabulary_size;
   ByteReader sizes(body);
   auto contents = body.subspan(saved.message_count * (2 * sizeof(uint32_t)));
   bool has_user = false;

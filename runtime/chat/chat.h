@@ -59,8 +59,8 @@ class Chat {
   };
   struct Header;
 
-  const TokenizerView& tokenizer() const { return *session_->stream().model().tokenizer(); }
-  uint32_t context_tokens() const { return session_->stream().params().context_tokens; }
+  const TokenizerView& tokenizer() const { return *session_->token_stream().model().tokenizer(); }
+  uint32_t context_tokens() const { return session_->token_stream().params().context_tokens; }
   uint32_t system_count() const { return count_ > 0 && messages_[0].role == ChatRole::kSystem ? 1 : 0; }
   Status check_text(ChatRole role, std::span<const char> text, Error* error) const;
   size_t offset_of(uint32_t index) const;

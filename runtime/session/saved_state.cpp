@@ -249,32 +249,32 @@ void SavedState::write(const SessionParts& parts, ByteWriter* writer) {
 
 size_t SavedState::size(const Session& session) {
   ByteWriter measure(nullptr);
-  write(session.parts_, &measure);
+  write(session.parts(), &measure);
   return kHeaderSize + measure.size() + Header::kChecksumSize;
 }
 
 void SavedState::save(const Session& session, uint8_t* bytes) {
-  Header header = make_header(session.stream());
+  Header header = make_header(session.token_stream());
   header.size = size(session);
   ByteWriter writer(bytes);
   writer.put_array(Header::kMagic, sizeof Header::kMagic);
   writer.put(Header::kVersion);
   writer.put(uint32_t{0});
   header.visit(&writer);
-  write(session.parts_, &writer);
+  write(session.parts(), &writer);
   writer.put(xxhash64(bytes, writer.size()));
 }
 
 Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Error* error) {
-  SOTTO_TRY(check_header(bytes, make_header(session->stream()), error));
+  SOTTO_TRY(check_header(bytes, make_header(session->token_stream()), error));
   const auto body = bytes.subspan(kHeaderSize).first(bytes.size() - kHeaderSize - Header::kChecksumSize);
   ByteReader verifier(body);
-  if (!verify(session->stream(), &verifier) || verifier.failed() || verifier.rest() != 0) {
+  if (!verify(session->token_stream(), &verifier) || verifier.failed() || verifier.rest() != 0) {
     return fail(error, Status::kStateCorrupt, "the saved state is inconsistent");
   }
   session->reset();
   ByteReader reader(body);
-  read(&reader, &session->parts_);
+  read(&reader, &session->parts());
   return Status::kOk;
 }
 
@@ -341,8 +341,8 @@ void SavedState::read(ByteReader* reader, SessionParts* parts) {
 
 Status SavedState::fork(const Session& from, Session* to, Error* error) {
   if (&from == to) return fail(error, Status::kInvalidArgument, "to is the session itself; it must be another session");
-  const Header own = make_header(to->stream());
-  const Header other = make_header(from.stream());
+  const Header own = make_header(to->token_stream());
+  const Header other = make_header(from.token_stream());
   if (own.fingerprint != other.fingerprint) {
     return fail(error, Status::kInvalidArgument, "to has another model; it must have the one of the session");
   }
@@ -351,8 +351,8 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
     return fail(error, Status::kInvalidArgument, "context_tokens, sink_tokens, overflow or features of the two differ");
   }
   to->reset();
-  const TokenStream& source = from.stream();
-  TokenStream& stream = to->parts_.stream;
+  const TokenStream& source = from.token_stream();
+  TokenStream& stream = to->parts().stream;
   KvSequenceImage::copy(source.kv(), source.model().config(), &stream.kv());
   stream.set_cursor(source.cursor());
   stream.states().drop_before(source.states().begin());
@@ -362,8 +362,8 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   // The copy has no constraint and no guide.
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
-  TextOutput& output = to->parts_.output;
-  output.state() = from.parts_.output.state();
+  TextOutput& output = to->parts().output;
+  output.state() = from.parts().output.state();
   output.rebuild();
   return Status::kOk;
 }

@@ -74,7 +74,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   Session* session = nullptr;
   SOTTO_TRY(create_object(memory, memory_size, &session, error, model, params));
   SOTTO_TRY(session->start_threads(params, error));
-  session->parts_.init();
+  session->SessionParts::init();
   *out = session;
   return Status::kOk;
 }
@@ -93,8 +93,8 @@ Status Session::start_threads(const ResolvedSessionParams& params, Error* error)
     if (count == 0) return Status::kOk;
     host = {static_cast<uint32_t>(count), host_executor->schedule, host_executor->executor_context};
   }
-  parts_.pool = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
-  if (parts_.pool != nullptr) return Status::kOk;
+  pool = create_thread_pool(pool_memory_, params.thread_count, params.executor == nullptr ? nullptr : &host);
+  if (pool != nullptr) return Status::kOk;
   return fail(error, Status::kThreadsUnavailable, "thread_count is ", params.thread_count,
               "; the operating system could not start the threads");
 }
@@ -102,113 +102,113 @@ Status Session::start_threads(const ResolvedSessionParams& params, Error* error)
 void Session::deinit() {
   // A callback must not destroy the session that called it.
   if (is_in_use() || generate_depth_ > 0) return;
-  unlink_partners(&parts_);
-  destroy_thread_pool(parts_.pool);
-  parts_.pool = nullptr;
+  unlink_partners(this);
+  destroy_thread_pool(pool);
+  pool = nullptr;
 }
 
 SessionInfo Session::info() const {
-  const SessionParams& params = parts_.stream.params();
-  const ModelConfig& config = parts_.stream.model().config();
+  const SessionParams& params = stream.params();
+  const ModelConfig& config = stream.model().config();
   SessionInfo info = {};
   info.context_tokens = params.context_tokens;
   info.batch_tokens = params.batch_tokens;
   info.thread_count = params.thread_count;
   info.sink_tokens = params.sink_tokens;
-  info.cached_tokens = parts_.stream.kv().cached_tokens();
+  info.cached_tokens = stream.kv().cached_tokens();
   info.token_count = token_count();
-  info.reanchor_count = parts_.stream.kv().reanchor_count();
+  info.reanchor_count = stream.kv().reanchor_count();
   info.kv_bytes = KvRing::byte_size({config.layer_count, config.head_count, config.head_size, params.context_tokens,
                                      params.sink_tokens, params.sequence_count * params.sequence_tokens});
   info.memory_bytes = memory_bytes_;
   info.matcher_sequence_count = constraint_sequence_count(params.sequence_count);
-  info.stop = parts_.output.ending().reached();
-  info.step_parent = parts_.search.step_parent();
+  info.stop = output.ending().reached();
+  info.step_parent = searcher.step_parent();
   return info;
 }
 
 SessionTimings Session::timings() const {
-  SessionTimings timings = parts_.stream.timings();
-  timings.reanchor_tokens = parts_.stream.kv().reanchor_timings().tokens;
-  timings.reanchor_ns = parts_.stream.kv().reanchor_timings().ns;
+  SessionTimings timings = stream.timings();
+  timings.reanchor_tokens = stream.kv().reanchor_timings().tokens;
+  timings.reanchor_ns = stream.kv().reanchor_timings().ns;
   return timings;
 }
 
 void Session::reset_timings() {
   if (is_in_use()) return;
-  *parts_.stream.mutable_timings() = {};
-  parts_.stream.kv().reset_timings();
-  parts_.drafting.reset_info();
+  *stream.mutable_timings() = {};
+  stream.kv().reset_timings();
+  drafting.reset_info();
 }
 
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
-  SOTTO_TRY(parts_.decoder.set_sampler(params, error));
+  SOTTO_TRY(decoder.set_sampler(params, error));
   // Buffered tokens are drawn again with the new parameters, unless they cannot be rolled back.
-  parts_.output.try_roll_back();
-  if (token_count() > 0) parts_.stream.last_state().sampler = parts_.decoder.sampler().initial_state();
-  parts_.output.ending().resume();
+  output.try_roll_back();
+  if (token_count() > 0) stream.last_state().sampler = decoder.sampler().initial_state();
+  output.ending().resume();
   return Status::kOk;
 }
 
 Status Session::set_stops(const StopParams& params, Error* error) {
-  SOTTO_TRY(parts_.stops.set(params, error));
-  parts_.output.try_roll_back();
-  parts_.output.rebuild();
-  parts_.output.ending().resume();
+  SOTTO_TRY(stops.set(params, error));
+  output.try_roll_back();
+  output.rebuild();
+  output.ending().resume();
   return Status::kOk;
 }
 
 Status Session::set_constraint(const TokenConstraint& constraint) {
   // A constraint can always be removed, because buffered tokens that cannot be rolled back have satisfied it.
-  const Status status = parts_.output.roll_back();
+  const Status status = output.roll_back();
   if (status != Status::kOk && constraint.is_set()) return status;
-  parts_.stream.set_constraint(constraint);
-  parts_.output.ending().resume();
+  stream.set_constraint(constraint);
+  output.ending().resume();
   return Status::kOk;
 }
 
-Status Session::set_guide(Session* guide, const GuideParams& params, Error* error) {
-  SOTTO_TRY(link_guide(&parts_, guide == nullptr ? nullptr : &guide->parts_, params, error));
-  parts_.output.ending().resume();
+Status Session::set_guide(Session* new_guide, const GuideParams& params, Error* error) {
+  SOTTO_TRY(link_guide(this, new_guide, params, error));
+  output.ending().resume();
   return Status::kOk;
 }
 
 Status Session::set_speculation(const SpeculationParams& params, Error* error) {
-  Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
-  return link_drafter(&parts_, drafter == nullptr ? nullptr : &drafter->parts_, params, error);
+  Session* new_drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
+  return link_drafter(this, new_drafter, params, error);
 }
 
 // Begins an answer after `tokens`, which `evaluate` must append to the stream.
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
-  SOTTO_TRY(check_tokens("tokens", tokens, parts_.stream.model().config().vocabulary_size, &last_error_));
+  SOTTO_TRY(check_tokens("tokens", tokens, stream.model().config().vocabulary_size, &last_error_));
   if (!tokens.empty()) {
-    SOTTO_TRY(require_space(parts_.output.emitted_count(), tokens.size()));
-    parts_.output.try_roll_back();
+    SOTTO_TRY(require_space(output.emitted_count(), tokens.size()));
+    output.try_roll_back();
     // Buffered tokens that could not be rolled back occupy slots as well, until clear() below drops them.
     SOTTO_TRY(require_space(token_count(), tokens.size()));
-    SOTTO_TRY(parts_.output.ending().reach(parts_.stream.evaluate(&parts_.cancellation)));
+    SOTTO_TRY(output.ending().reach(stream.evaluate(&cancellation)));
     // The old text ends here, even if the evaluation is cancelled before its first token.
-    parts_.output.clear();
+    output.clear();
   }
-  const uint64_t first = parts_.output.emitted_count();
+  const uint64_t first = output.emitted_count();
   Status status;
   {
-    Stopwatch stopwatch(&parts_.stream.mutable_timings()->prefill_ns);
+    Stopwatch stopwatch(&stream.mutable_timings()->prefill_ns);
     status = evaluate(first);
   }
-  parts_.stream.begin_answer(first, parts_.output.emitted_count(), parts_.decoder.sampler().initial_state());
-  parts_.decoder.set_call_limit(UINT64_MAX);
-  return parts_.output.ending().reach(parts_.cancellation.consume(status));
+  stream.begin_answer(first, output.emitted_count(), decoder.sampler().initial_state());
+  decoder.set_call_limit(UINT64_MAX);
+  return output.ending().reach(cancellation.consume(status));
 }
 
 Status Session::prefill(std::span<const int32_t> tokens) {
-  return evaluate_prompt(tokens, [&](uint64_t) { return parts_.stream.kv().append(tokens, parts_.cancellation); });
+  return evaluate_prompt(tokens, [&](uint64_t) { return stream.kv().append(tokens, cancellation); });
 }
 
 Status Session::prefill_embeddings(const float* embeddings, size_t count) {
   if (count == 0) return fail(&last_error_, Status::kInvalidArgument, "embeddings is empty");
-  if (parts_.stream.params().overflow != Overflow::kStop) {
+  if (stream.params().overflow != Overflow::kStop) {
     return fail(&last_error_, Status::kInvalidState,
                 "embeddings require the overflow mode stop, because other modes evaluate old tokens again");
   }
@@ -216,22 +216,20 @@ Status Session::prefill_embeddings(const float* embeddings, size_t count) {
     return fail(&last_error_, Status::kInvalidState, "embeddings must come before all tokens: reset the session first");
   }
   SOTTO_TRY(require_space(0, count));
-  const size_t width = parts_.stream.model().config().embedding_size;
+  const size_t width = stream.model().config().embedding_size;
   for (size_t i = 0; i < count * width; ++i) {
     if (std::isfinite(embeddings[i])) continue;
     return fail(&last_error_, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
   }
-  parts_.output.clear();
-  return evaluate_prompt(
-      {}, [&](uint64_t) { return parts_.stream.kv().append_embeddings(embeddings, count, parts_.cancellation); });
+  output.clear();
+  return evaluate_prompt({}, [&](uint64_t) { return stream.kv().append_embeddings(embeddings, count, cancellation); });
 }
 
 Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {
   *score = {};
   score->perplexity = std::numeric_limits<double>::quiet_NaN();
   return evaluate_prompt(tokens, [&](uint64_t first) {
-    return score_tokens(tokens, /*has_context=*/first > 0, &parts_.stream, &parts_.cancellation, log_probabilities,
-                        score);
+    return score_tokens(tokens, /*has_context=*/first > 0, &stream, &cancellation, log_probabilities, score);
   });
 }
 
@@ -239,34 +237,34 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
   if (tokens.empty()) return fail(&last_error_, Status::kInvalidArgument, "tokens is empty");
   SOTTO_TRY(check_range("pooling", static_cast<int32_t>(pooling), static_cast<int32_t>(Pooling::kLast),
                         static_cast<int32_t>(Pooling::kMean), &last_error_));
-  return evaluate_prompt(
-      tokens, [&](uint64_t) { return embed_tokens(tokens, pooling, &parts_.stream, &parts_.cancellation, embedding); });
+  return evaluate_prompt(tokens,
+                         [&](uint64_t) { return embed_tokens(tokens, pooling, &stream, &cancellation, embedding); });
 }
 
 void Session::set_limit(uint64_t max_tokens) {
   // The limit did not apply when the buffered tokens were drawn, so they are drawn again if possible.
-  parts_.output.try_roll_back();
-  const uint64_t generated = parts_.output.emitted_count() - parts_.stream.answer_start();
+  output.try_roll_back();
+  const uint64_t generated = output.emitted_count() - stream.answer_start();
   change_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
-  parts_.output.ending().resume();
+  output.ending().resume();
 }
 
 // Replaces the limit of the answer. A stop that only the old limit caused no longer follows the buffered tokens.
 void Session::change_limit(uint64_t limit) {
-  parts_.decoder.set_call_limit(limit);
-  parts_.output.ending().withdraw(Status::kStopMaxTokens);
+  decoder.set_call_limit(limit);
+  output.ending().withdraw(Status::kStopMaxTokens);
 }
 
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
                          void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
   set_limit(max_tokens);
-  const uint64_t limit = parts_.decoder.call_limit();
+  const uint64_t limit = decoder.call_limit();
   ++generate_depth_;
   Status status = Status::kOk;
   while (status == Status::kOk) {
-    parts_.decoder.set_call_limit(limit);  // on_piece may have changed the limit and the stop
-    parts_.output.ending().resume();
+    decoder.set_call_limit(limit);  // on_piece may have changed the limit and the stop
+    output.ending().resume();
     status = next();
     if (is_failure(status) || on_piece == nullptr) continue;
     if (status != Status::kOk && piece_.text_size == 0) continue;
@@ -274,13 +272,13 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   }
   --generate_depth_;
   change_limit(UINT64_MAX);
-  return is_failure(status) ? status : parts_.output.ending().reach(status);
+  return is_failure(status) ? status : output.ending().reach(status);
 }
 
 Status Session::require_space(uint64_t used, size_t count) {
   constexpr const char* kAdvice = "; shorten the prompt, or set overflow to ring or shift";
-  const uint32_t context = parts_.stream.params().context_tokens;
-  if (parts_.stream.params().overflow != Overflow::kStop || used + count <= context) return Status::kOk;
+  const uint32_t context = stream.params().context_tokens;
+  if (stream.params().overflow != Overflow::kStop || used + count <= context) return Status::kOk;
   if (used == 0) {
     return fail(&last_error_, Status::kPromptTooLong, count, " tokens do not fit a context of ", context, kAdvice);
   }
@@ -294,7 +292,7 @@ Status Session::require_tokens() {
 }
 
 Status Session::heal() {
-  const Status status = parts_.output.heal();
+  const Status status = output.heal();
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "token healing must follow a prefill");
 }
@@ -304,8 +302,8 @@ Status Session::rewind(uint64_t count) {
     return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count,
                 "; it must be at most the number of tokens in the stream, ", token_count());
   }
-  const Status status = parts_.output.rewind(count);
-  if (status == Status::kOk) parts_.output.ending().resume();
+  const Status status = output.rewind(count);
+  if (status == Status::kOk) output.ending().resume();
   if (status != Status::kInvalidState) return status;
   return fail(&last_error_, status, "cannot rewind to token ", count,
               ": the KV ring, the constraint or the guide no longer holds that state");
@@ -314,97 +312,96 @@ Status Session::rewind(uint64_t count) {
 Status Session::next() {
   piece_ = kEmptyPiece;
   SOTTO_TRY(require_tokens());
-  if (const Status status = parts_.stream.guide_status(); status != Status::kOk) {
+  if (const Status status = stream.guide_status(); status != Status::kOk) {
     return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
-  const bool is_cancelled = parts_.cancellation.take();
-  if (parts_.output.ending().has_ended())
-    return is_cancelled ? Status::kStopCancelled : parts_.output.ending().reached();
-  if (is_cancelled) return parts_.output.flush(Status::kStopCancelled, &piece_);
-  parts_.output.ending().resume();
-  const CallbackScope scope(&parts_.in_use);
+  const bool is_cancelled = cancellation.take();
+  if (output.ending().has_ended()) return is_cancelled ? Status::kStopCancelled : output.ending().reached();
+  if (is_cancelled) return output.flush(Status::kStopCancelled, &piece_);
+  output.ending().resume();
+  const CallbackScope scope(&in_use);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
-  while (!parts_.output.is_ready()) {
+  while (!output.is_ready()) {
     const Status status = decode_token();
-    if (status == Status::kInvalidState && parts_.guide != nullptr && parts_.guide->stream.token_count() == 0) {
+    if (status == Status::kInvalidState && guide != nullptr && guide->stream.token_count() == 0) {
       return fail(&last_error_, status, "the guide's stream is empty: prefill a prompt into it first");
     }
-    if (status == Status::kStopGrammar && parts_.stream.generated_count() == 0 && parts_.stream.is_constrained()) {
+    if (status == Status::kStopGrammar && stream.generated_count() == 0 && stream.is_constrained()) {
       return fail(
           &last_error_, Status::kInvalidState,
           "the text of the grammar is complete: before another text, set the grammar again or reset the session");
     }
     if (is_failure(status)) return status;
-    if (status == Status::kStopCancelled) return parts_.output.flush(status, &piece_);
-    if (status != Status::kOk) parts_.output.end_text(status);
+    if (status == Status::kStopCancelled) return output.flush(status, &piece_);
+    if (status != Status::kOk) output.end_text(status);
   }
-  return parts_.output.emit(&piece_);
+  return output.emit(&piece_);
 }
 
 // Decodes one token and appends it to the stream and the output, or returns the stop that prevents it.
 Status Session::decode_token() {
-  const uint64_t batch_begin_ns = std::exchange(parts_.step_begin_ns, 0);
+  const uint64_t batch_begin_ns = std::exchange(step_begin_ns, 0);
   const uint64_t begin_ns = batch_begin_ns == 0 ? monotonic_ns() : batch_begin_ns;
-  SOTTO_TRY(parts_.decoder.check_limits());
-  if constexpr (kHasSpeculation) SOTTO_TRY(parts_.drafting.evaluate_ahead());
+  SOTTO_TRY(decoder.check_limits());
+  if constexpr (kHasSpeculation) SOTTO_TRY(drafting.evaluate_ahead());
   SampledToken sampled;
   TokenState state;
-  SOTTO_TRY(parts_.decoder.decode(&sampled, &state.sampler));
-  SOTTO_TRY(parts_.stream.push(sampled.token, parts_.output.healed_bytes(sampled.token), state));
-  parts_.decoder.describe(sampled, &parts_.output.buffer(sampled.token));
-  parts_.output.add_text(begin_ns);
+  SOTTO_TRY(decoder.decode(&sampled, &state.sampler));
+  SOTTO_TRY(stream.push(sampled.token, output.healed_bytes(sampled.token), state));
+  decoder.describe(sampled, &output.buffer(sampled.token));
+  output.add_text(begin_ns);
   return Status::kOk;
 }
 
 Status Session::logits(std::span<const float>* logits) {
   SOTTO_TRY(require_tokens());
-  SOTTO_TRY(parts_.stream.evaluate_logits(&parts_.cancellation));
-  *logits = parts_.stream.kv().logits();
+  SOTTO_TRY(stream.evaluate_logits(&cancellation));
+  *logits = stream.kv().logits();
   return Status::kOk;
 }
 
 Status Session::hidden(std::span<const float>* hidden) {
   SOTTO_TRY(require_tokens());
-  SOTTO_TRY(parts_.stream.evaluate(&parts_.cancellation));
-  KvSequence& kv = parts_.stream.kv();
-  SOTTO_TRY(parts_.cancellation.consume(kv.ensure_last_row(parts_.cancellation)));
+  SOTTO_TRY(stream.evaluate(&cancellation));
+  KvSequence& kv = stream.kv();
+  SOTTO_TRY(cancellation.consume(kv.ensure_last_row(cancellation)));
   *hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
   return Status::kOk;
 }
 
 Status Session::search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error) {
-  const Model& model = parts_.stream.model();
-  if (parts_.guide != nullptr) {
+  const Model& model = stream.model();
+  if (guide != nullptr) {
     return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
   }
-  if (parts_.output.healing_left() > 0) {
+  if (output.healing_left() > 0) {
     return fail(error, Status::kInvalidState, "token healing of the prompt is not finished");
   }
-  if (!parts_.stops.banned_strings().empty()) {
+  if (!stops.banned_strings().empty()) {
     return fail(error, Status::kInvalidArgument, "banned_strings is not supported in a search");
   }
   SearchInput input;
-  input.model = SequenceModel(&parts_.beams, (parts_.stream.params().features & kFeatureHiddenHistory) != 0);
+  input.model = SequenceModel(&beams, (stream.params().features & kFeatureHiddenHistory) != 0);
   input.kernels = &model.kernels();
-  input.sampler = &parts_.decoder.sampler();
-  input.constraint = parts_.stream.constraint();
-  input.cancellation = &parts_.cancellation;
+  input.sampler = &decoder.sampler();
+  input.constraint = stream.constraint();
+  input.cancellation = &cancellation;
   input.end_tokens = model.view().end_of_text_tokens();
-  input.stops = &parts_.stops;
+  input.stops = &stops;
   input.tokenizer = model.tokenizer();
   input.token_count = token_count();
   SearchParams params;
-  SOTTO_TRY(parts_.search.resolve(input, model.config().vocabulary_size, given, &params, error));
-  SOTTO_TRY(parts_.output.roll_back(error));
-  SOTTO_TRY(parts_.stream.evaluate_logits(&parts_.cancellation));
-  const SampleInput next = parts_.decoder.sample_input();
-  input.sampler_state = parts_.stream.last_state().sampler;
+  SOTTO_TRY(searcher.resolve(input, model.config().vocabulary_size, given, &params, error));
+  SOTTO_TRY(output.roll_back(error));
+  SOTTO_TRY(stream.evaluate_logits(&cancellation));
+  const SampleInput next = decoder.sample_input();
+  input.sampler_state = stream.last_state().sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
-  input.text = {parts_.output.mark().stop, parts_.output.mark().characters};
-  const CallbackScope scope(&parts_.in_use);
-  return parts_.cancellation.consume(parts_.search.run(input, params, sequences, error));
+  input.text = {output.mark().stop, output.mark().characters};
+  const CallbackScope scope(&in_use);
+  return cancellation.consume(searcher.run(input, params, sequences, error));
 }
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// A session generates text after a prompt, in memory of the caller. The class connects the parts of a session
-// (session_parts.h); README.md describes them.
+// A session generates text after a prompt, in memory of the caller. Its parts do the work (session_parts.h); this class
+// calls them in the right order. README.md describes them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace sotto {
 
-class Session {
+class Session : private SessionParts {
  public:
   // Number of bytes reserved for this object. Together with OutputState it takes 40 KiB on every platform, because
   // memory sizes are part of the API.
@@ -26,7 +26,7 @@ class Session {
   static Status init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
                      Error* error);
   void layout(Arena& arena, const Model& model, const ResolvedSessionParams& params) {
-    parts_.layout(arena, model, params);
+    SessionParts::layout(arena, model, params);
     memory_bytes_ = arena.size();
   }
   void deinit();
@@ -40,20 +40,20 @@ class Session {
   // emitted later.
   Status set_constraint(const TokenConstraint& constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
-  Status set_guide(Session* guide, const GuideParams& params, Error* error);
+  Status set_guide(Session* new_guide, const GuideParams& params, Error* error);
   // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
   // forces is drafted.
   Status set_speculation(const SpeculationParams& params, Error* error);
-  const SpeculationInfo& speculation_info() const { return parts_.drafting.info(); }
+  const SpeculationInfo& speculation_info() const { return drafting.info(); }
 
-  void reset() { parts_.reset(); }
+  using SessionParts::reset;
   // Evaluates a prompt and starts an answer. Buffered tokens are rolled back before the prompt. If that is impossible,
   // they stay in the stream but are never emitted. An empty prompt continues the text, and only restarts the counts of
   // the answer.
   Status prefill(std::span<const int32_t> tokens);
   // Begins an empty stream with `count` rows of embeddings.
   Status prefill_embeddings(const float* embeddings, size_t count);
-  bool has_embeddings() const { return stream().kv().embedded_count() > 0; }
+  bool has_embeddings() const { return stream.kv().embedded_count() > 0; }
   Status heal();
   // Generates the next piece. Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the
   // withheld text. A stop that ends the text (ends_text()) is returned again until a call changes the stream, the
@@ -65,7 +65,7 @@ class Session {
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
   Status rewind(uint64_t token_count);
-  void cancel() { parts_.cancellation.request(); }
+  void cancel() { cancellation.request(); }
 
   Status logits(std::span<const float>* logits);
   Status hidden(std::span<const float>* hidden);
@@ -77,13 +77,16 @@ class Session {
   // the next call.
   Status search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error);
 
-  const TokenStream& stream() const { return parts_.stream; }
-  uint64_t token_count() const { return stream().token_count(); }
+  const TokenStream& token_stream() const { return stream; }
+  uint64_t token_count() const { return stream.token_count(); }
   SessionInfo info() const;
   SessionTimings timings() const;
   void reset_timings();
 
-  bool is_in_use() const { return parts_.is_in_use(); }
+  using SessionParts::is_in_use;
+  // The parts, on which SavedState and SessionBatch work.
+  SessionParts& parts() { return *this; }
+  const SessionParts& parts() const { return *this; }
 
   // Calls function(error), which uses this session, and records its failure, if any, for last_error(). The functions
   // above without a parameter `error` write the same object.
@@ -102,9 +105,6 @@ class Session {
   const Error& last_error() const { return last_error_; }
 
  private:
-  friend class SavedState;
-  friend class SessionBatch;
-
   Status start_threads(const ResolvedSessionParams& params, Error* error);
   void change_limit(uint64_t limit);
   Status decode_token();
@@ -114,8 +114,7 @@ class Session {
   Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate);
 
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
-  size_t memory_bytes_ = 0;  // number of bytes of the caller's memory that are in use
-  SessionParts parts_;
+  size_t memory_bytes_ = 0;      // number of bytes of the caller's memory that are in use
   uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
   Piece piece_ = {};
   mutable Error last_error_;  // of functions that only read the session, too

@@ -52,7 +52,7 @@ bool SessionBatch::contains(const SessionParts* parts) const {
 }
 
 Status SessionBatch::add(Session* session, Error* error) {
-  SessionParts& parts = session->parts_;
+  SessionParts& parts = session->parts();
   if (parts.is_in_use()) {
     if (contains(&parts) || contains(parts.guide) || contains(parts.drafter) || contains(parts.client)) {
       return fail(error, Status::kInvalidArgument, "sessions[", count_,
@@ -87,7 +87,7 @@ void SessionBatch::evaluate() {
 }
 
 Status SessionBatch::next(Session* session) {
-  SessionParts& parts = session->parts_;
+  SessionParts& parts = session->parts();
   parts.in_use = false;
   const Status status = session->run_and_record_error([&](Error*) { return session->next(); });
   parts.in_use = true;

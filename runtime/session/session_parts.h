@@ -1,4 +1,5 @@
-// The parts of a session. Each part refers only to parts above it, and links to other sessions come last (partners.h).
+// The parts of a session, and its links to other sessions (partners.h). Each part refers only to parts above it.
+// SavedState, SessionBatch and partners.h work on the parts; everything else calls Session.
 #pragma once
 
 #include "runtime/base/arena.h"
@@ -28,7 +29,7 @@ struct SessionParts {
     stops.layout(arena,
                  {config.vocabulary_size, params.context_tokens, model.tokenizer() != nullptr, params.list_bytes});
     beams.layout(arena, params.sequence_count, params.sequence_tokens, &stream.kv());
-    search.layout(arena, {params.sequence_count, params.sequence_tokens});
+    searcher.layout(arena, {params.sequence_count, params.sequence_tokens});
     drafting.layout(arena, params.context_tokens, params.draft_tokens);
   }
   // Requires layout() over real memory, and `pool`.
@@ -67,7 +68,7 @@ struct SessionParts {
   Decoder decoder{stops, stream, output, cancellation};
   Drafting drafting{decoder, stream, output, cancellation};
   Beams beams;
-  Search search;
+  Search searcher;
   // The sessions linked to this one, or null (partners.h).
   SessionParts* guide = nullptr;
   SessionParts* drafter = nullptr;

@@ -91,7 +91,7 @@ class Twin {
 
   void configure() {
     const NamedSampler& sampler = every_sampler()[draw(static_cast<uint32_t>(every_sampler().size()))];
-    const bool can_contrast = (session_->stream().params().features & kFeatureDola) != 0;
+    const bool can_contrast = (session_->token_stream().params().features & kFeatureDola) != 0;
     const bool describes = draw(2) == 0;
     session_.sample(draw(1000), [&](SamplerParams& params) {
       sampler.adjust(params);
@@ -219,9 +219,9 @@ TEST_F(SessionBatchTest, EvaluatesPendingTokensAtOnce) {
   next_of({a.get(), b.get()});
   SessionBatch batch;
   ASSERT_EQ(add_all({a.get(), b.get()}, &batch), Status::kOk);
-  ASSERT_TRUE(a->stream().has_pending() && b->stream().has_pending());
+  ASSERT_TRUE(a->token_stream().has_pending() && b->token_stream().has_pending());
   batch.evaluate();
-  EXPECT_FALSE(a->stream().has_pending() || b->stream().has_pending());
+  EXPECT_FALSE(a->token_stream().has_pending() || b->token_stream().has_pending());
   EXPECT_EQ(a->timings().decode_tokens, 1u);
   EXPECT_EQ(a->timings().decode_ns, b->timings().decode_ns);
 }
@@ -236,7 +236,7 @@ TEST_F(SessionBatchTest, DoesNotEvaluateTheLastToken) {
   a->set_limit(1);
   next_of({a.get(), b.get()});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(next_of({a.get(), b.get()})[0].status, Status::kStopMaxTokens);
-  EXPECT_TRUE(a->stream().has_pending());
+  EXPECT_TRUE(a->token_stream().has_pending());
   EXPECT_EQ(a->timings().decode_tokens, 0u);
   EXPECT_EQ(b->token_count(), 2u + 4u);
 }

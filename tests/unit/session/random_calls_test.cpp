@@ -86,7 +86,7 @@ class RandomCalls {
     }
     // Tokens that a ring cannot roll back, and text withheld until a rewind, would be emitted even if banned now.
     const int32_t token = 1;
-    if (session_->stream().params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1});
+    if (session_->token_stream().params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1});
     oldest_rewind_ = session_->token_count();
     text_.clear();
   }

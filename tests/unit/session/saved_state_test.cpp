@@ -90,7 +90,7 @@ TEST_P(SavedStates, ContinueWhereTheyWereSaved) {
       EXPECT_EQ(save(*restored), bytes);
       EXPECT_EQ(save(*forked), bytes);
       ASSERT_EQ(restored->token_count(), session->token_count());
-      ASSERT_EQ(restored->stream().kv().cached_tokens(), session->stream().kv().cached_tokens());
+      ASSERT_EQ(restored->token_stream().kv().cached_tokens(), session->token_stream().kv().cached_tokens());
       // `original`, `restored` and `forked` continue here; the test goes on with `session`.
       OpenedSession original(text_model(), shape);
       prepare(original, seed);

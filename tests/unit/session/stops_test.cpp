@@ -9,7 +9,7 @@ const std::vector<int32_t> kPrompt = {1, 2, 3};
 // Returns the text of the tokens from `start` on.
 std::string text_from(const Session& session, uint64_t start) {
   std::string bytes;
-  for (uint64_t i = start; i < session.token_count(); ++i) bytes += bytes_of({session.stream().token_at(i)});
+  for (uint64_t i = start; i < session.token_count(); ++i) bytes += bytes_of({session.token_stream().token_at(i)});
   std::string text(Utf8Stream::output_bound(bytes.size()), '\0');
   Utf8Stream characters;
   size_t size = characters.append(bytes, text.data());
@@ -84,7 +84,7 @@ TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
       EXPECT_EQ(session->piece().text_size, 0u);
       EXPECT_EQ(text_from(*session.get(), start), answer.text);
       std::vector<int32_t> tokens;
-      for (uint64_t i = 0; i < session->token_count(); ++i) tokens.push_back(session->stream().token_at(i));
+      for (uint64_t i = 0; i < session->token_count(); ++i) tokens.push_back(session->token_stream().token_at(i));
       const size_t kept = tokens.size() - static_cast<size_t>(start);
       spelled += kept > 0 && tokens.back() != answer.tokens[kept - 1];
       OpenedSession by_hand(text_model());
@@ -148,7 +148,7 @@ TEST(StopStrings, SequencesOfASearchEndWhereTheTextEnds) {
       if (answer.end != Status::kStopString) continue;
       ++stops;
       std::vector<int32_t> expected;
-      for (uint64_t i = start; i < session->token_count(); ++i) expected.push_back(session->stream().token_at(i));
+      for (uint64_t i = start; i < session->token_count(); ++i) expected.push_back(session->token_stream().token_at(i));
       EXPECT_EQ(std::vector<int32_t>(found[0].tokens, found[0].tokens + found[0].token_count), expected) << seed;
       in_stream += session->token_count() <= start;
       spelled += !expected.empty() && expected.back() != answer.tokens[expected.size() - 1];
