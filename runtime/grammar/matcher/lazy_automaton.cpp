@@ -7,10 +7,12 @@ namespace sotto {
 
 void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits,
                            uint32_t pin_count, uint32_t trail_count) {
-  pin_count_ = pin_count;
-  trail_count_ = trail_count;
   united_capacity_ = limits.visit_count;
-  pins_ = arena.take<Pin>(pin_count);
+  all_pin_count_ = 1 + pin_count + trail_count;
+  PinArena pins(arena.take<Pin>(all_pin_count_));
+  start_ = pins.take(1);
+  pins_ = pins.take(pin_count);
+  trail_ = pins.take(trail_count);
   store_.layout(arena, grammar, limits);
   // The stepper, the truncation, the collection and the union are never in use at the same time. They therefore share
   // the memory after this index, and the stepper and the truncation also share the index.
@@ -26,12 +28,12 @@ StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherPara
                                const Completions* completions) {
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
-  std::fill_n(pins_, pin_count_, Pin{kNotComputed});
+  std::fill_n(start_, all_pin_count_, Pin{kNotComputed});
   store_.init(completions);
   stepper_.init(grammar, store_, budget_);
   truncation_.init(grammar, store_, budget_, longest);
   renew_budget();
-  return make(&pins_[0], [&](uint32_t* made) { return stepper_.start(made); });
+  return make(start_, [&](uint32_t* made) { return stepper_.start(made); });
 }
 
 bool LazyAutomaton::prefers_literals(uint32_t set) const {
@@ -43,8 +45,8 @@ bool LazyAutomaton::prefers_literals(uint32_t set) const {
 
 void LazyAutomaton::collect(const Pin* newest, bool keep_shared) {
   ++collection_count_;
-  const Pin* end = std::max<const Pin*>(trail() + held_trail_, newest + 1);
-  const std::span<Pin> pins{pins_, static_cast<size_t>(end - pins_)};
+  const Pin* end = std::max<const Pin*>(trail_ + held_trail_, newest + 1);
+  const std::span<Pin> pins{start_, static_cast<size_t>(end - start_)};
   using Keep = StackStore::Keep;
   if (keep_shared) store_.collect(pins, Keep::kShared);
   if (keep_shared && !store_.has_third_free()) store_.collect(pins, Keep::kUsed);

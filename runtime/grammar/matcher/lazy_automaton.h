@@ -4,9 +4,10 @@
 // garbage collection makes space.
 //
 // A pin is a slot that contains the id of a set in use. A collection renumbers the sets and updates the pins, so
-// functions take pointers to pins instead of ids. The last pins form the trail: pin n of the trail contains the set
-// after n bytes of a token, so that a walk over the trie of the vocabulary can return to any prefix. A collection
-// ignores the pins of the trail after the newest one.
+// functions take pointers to pins instead of ids. The first pin contains the start, the set before the first byte. The
+// caller's pins follow. The last pins form the trail: pin n of the trail contains the set after n bytes of a token, so
+// that a walk over the trie of the vocabulary can return to any prefix. A collection ignores the pins of the trail
+// after the newest one.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +24,20 @@ namespace sotto {
 
 class LazyAutomaton {
  public:
-  // The last `trail_count` pins form the trail.
+  // Takes memory for `pin_count` pins of the caller, the start and the trail.
   void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t pin_count,
               uint32_t trail_count);
-  // Writes the set before the first byte to the first pin. `completions` is null without finish_within.
+  // Computes the start. `completions` is null without finish_within.
   StepResult init(const CompiledGrammar& grammar, const MatcherParams& limits, uint32_t longest,
                   const Completions* completions);
 
   const CompiledGrammar& grammar() const { return *grammar_; }
   StackStore& store() { return store_; }
   const StackStore& store() const { return store_; }
-  Pin* pins() { return pins_; }
+  const Pin& start() const { return *start_; }
+  Pin* pins() { return pins_; }  // those of the caller
   const Pin* pins() const { return pins_; }
-  Pin* trail() { return pins_ + pin_count_ - trail_count_; }
+  Pin* trail() { return trail_; }
   // Declares that the first `count` pins of the trail stay in use while other pins are written.
   void hold_trail(uint32_t count) { held_trail_ = count; }
   StepBudget& budget() { return budget_; }
@@ -88,10 +90,11 @@ class LazyAutomaton {
   StackTruncation truncation_;
   uint64_t step_budget_ = 0;
   uint64_t collection_count_ = 0;
-  uint32_t pin_count_ = 0;
-  uint32_t trail_count_ = 0;
+  uint32_t all_pin_count_ = 0;
   uint32_t held_trail_ = 0;
+  Pin* start_ = nullptr;  // the first of all pins
   Pin* pins_ = nullptr;
+  Pin* trail_ = nullptr;
   StackTop* united_ = nullptr;
   uint32_t united_capacity_ = 0;
 };

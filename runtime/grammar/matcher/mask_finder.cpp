@@ -18,14 +18,17 @@ void MaskFinder::layout(Arena& arena, const CompiledGrammar& grammar, const Voca
   cache_.layout(arena, vocabulary.token_count, limits.mask_bytes);
 }
 
-void MaskFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts,
-                      Pin* pins) {
+void MaskFinder::layout_pins(PinArena& pins) {
+  truncated_ = pins.take(1);
+  prefilters_.layout_pins(pins);
+}
+
+void MaskFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts) {
   automaton_ = &automaton;
   vocabulary_ = &vocabulary;
   shortcuts_ = shortcuts;
   cache_.flush();
-  truncated_ = pins;
-  prefilters_.init(automaton, vocabulary, pins + 1);
+  prefilters_.init(automaton, vocabulary);
 }
 
 StepResult MaskFinder::find(const Pin* pin, const uint64_t** words) {

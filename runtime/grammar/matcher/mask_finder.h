@@ -40,10 +40,9 @@ struct MaskShortcuts {
 class MaskFinder {
  public:
   void layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherParams& limits);
-  void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts, Pin* pins);
+  void layout_pins(PinArena& pins);
+  void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, const MaskShortcuts& shortcuts);
 
-  // Number of pins that init() needs in addition to the trail.
-  static constexpr uint32_t kPinCount = 1 + PrefilterFinder::kPinCount;
   static uint32_t trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
 
   // Returns the words of the mask of a pinned set, valid until the next call, or null if no token is possible.

@@ -46,18 +46,29 @@ void Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabul
     completions_.layout(arena, grammar);
   }
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
-  const uint32_t pins = 2 + sequence_count_ + rollback_count_ + kScratchPinCount + MaskFinder::kPinCount + trail;
+  PinArena counter(nullptr);
+  layout_pins(counter);
   // The search for completions ends before the rest of the memory is used.
   arena.overlay(
       [&](Arena& search) {
         if (finish_within_ != 0) completions_.layout_search(search, grammar);
       },
       [&](Arena& rest) {
-        automaton_.layout(rest, grammar, limits, pins, trail);
+        automaton_.layout(rest, grammar, limits, counter.count(), trail);
         if (vocabulary == nullptr) return;
         steps_.layout(rest);
         masks_.layout(rest, grammar, *vocabulary, limits);
       });
+  PinArena pins(automaton_.pins());
+  layout_pins(pins);
+}
+
+void Matcher::layout_pins(PinArena& pins) {
+  pins_.sequences = pins.take(sequence_count_);
+  pins_.start = pins.take(1);
+  pins_.history = pins.take(rollback_count_);
+  pins_.scratch = pins.take(kScratchPinCount);
+  masks_.layout_pins(pins);
 }
 
 Status Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherParams& given,
@@ -80,10 +91,6 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
 
 Status Matcher::start(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
                       Error* error) {
-  pins_.sequences = automaton_.pins() + 1;
-  pins_.start = pins_.sequences + sequence_count_;
-  pins_.history = pins_.start + 1;
-  pins_.scratch = pins_.history + rollback_count_;
   const uint32_t longest = vocabulary_ == nullptr ? 0 : vocabulary_->longest;
   if (finish_within_ != 0) completions_.init(grammar, *vocabulary_);
   const StepResult result = automaton_.init(grammar, limits, longest, finish_within_ == 0 ? nullptr : &completions_);
@@ -91,9 +98,9 @@ Status Matcher::start(const CompiledGrammar& grammar, const MatcherParams& limit
     return fail(error, status_of(result), "the start state does not fit; increase node_count or state_count");
   }
   // The compiler rejects grammars that match nothing, but an image may contain one.
-  if (automaton_.pins()->set == kDeadSet) return Status::kGrammarCorrupt;
+  if (automaton_.start().set == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary_ != nullptr) {
-    masks_.init(automaton_, *vocabulary_, shortcuts, pins_.scratch + kScratchPinCount);
+    masks_.init(automaton_, *vocabulary_, shortcuts);
     steps_.clear();
     steps_collection_ = automaton_.collection_count();
   }
@@ -106,7 +113,7 @@ Status Matcher::start(const CompiledGrammar& grammar, const MatcherParams& limit
   }
   for (uint32_t sequence = 0; sequence < sequence_count_; ++sequence) reset(sequence);
   mark_start();
-  const uint32_t shortest = automaton_.completion(automaton_.pins()->set);
+  const uint32_t shortest = automaton_.completion(automaton_.start().set);
   if (shortest == kNoCompletion) {
     return fail(error, Status::kInvalidArgument,
                 "finish_within: every text has a byte for which the vocabulary has no token");
@@ -120,7 +127,7 @@ Status Matcher::start(const CompiledGrammar& grammar, const MatcherParams& limit
 
 void Matcher::reset(uint32_t sequence) {
   assert(sequence < sequence_count_);
-  pins_.sequences[sequence] = *automaton_.pins();
+  pins_.sequences[sequence] = automaton_.start();
   if (finish_within_ != 0) used_[sequence] = 0;
   if (sequence != 0) return;
   accepted_ = 0;

@@ -6,9 +6,6 @@
 // matcher adds sequences. A sequence is only a pin that contains its set, so copying a sequence means copying a number,
 // and all sequences share everything that has been computed. A ring of earlier pins allows sequence 0 to be rolled
 // back.
-//
-// The pins are, in this order: the set before the first byte; one pin per sequence; the set that restart() restores;
-// the ring of rollback_count earlier sets of sequence 0; scratch pins; the pins of the mask finder; the trail.
 #pragma once
 
 #include <algorithm>
@@ -119,6 +116,7 @@ class Matcher {
   // Requires layout() over real memory.
   Status start(const CompiledGrammar& grammar, const MatcherParams& limits, const MaskShortcuts& shortcuts,
                Error* error);
+  void layout_pins(PinArena& pins);
   // Pins for the sets of one call.
   enum ScratchPin : uint32_t { kByBytes, kByLiteral, kNext, kScratchPinCount };
   // The matcher's pins by purpose, without those of the mask finder.

@@ -32,9 +32,13 @@ void PrefilterFinder::layout(Arena& arena, const CompiledGrammar& grammar) {
   transition_memory_ = arena.take<Utf8Transition>(Utf8Transitions::count(grammar));
 }
 
-void PrefilterFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabulary, Pin* pins) {
+void PrefilterFinder::layout_pins(PinArena& pins) {
+  boundaries_ = pins.take(kMaxBoundaries);
+  inside_ = pins.take(kLongestCharacter + 1);
+}
+
+void PrefilterFinder::init(LazyAutomaton& automaton, const Vocabulary& vocabulary) {
   automaton_ = &automaton;
-  boundaries_ = pins;
   vocabulary_ = &vocabulary;
   transitions_.init(automaton.grammar(), transition_memory_);
 }
@@ -164,7 +168,8 @@ void PrefilterFinder::limit_search(uint32_t held_trail, Search search) {
   search_steps_ -= spent;
   budget.set(remaining - spent);
   automaton_->hold_trail(0);
-  std::fill_n(boundaries_, kPinCount, Pin{kNotComputed});
+  std::fill_n(boundaries_, kMaxBoundaries, Pin{kNotComputed});
+  std::fill_n(inside_, kLongestCharacter + 1, Pin{kNotComputed});
 }
 
 uint8_t PrefilterFinder::endless_classes(const Pin* pin) {
@@ -275,8 +280,6 @@ uint32_t PrefilterFinder::count_characters(uint8_t classes, uint8_t* admitted) {
 // Reads every character of the admitted classes after boundaries_[from], and adds the resulting sets. Removes a class
 // from `admitted` if one of its characters is impossible.
 StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted) {
-  // inside[n] is the set after the first n bytes of a character.
-  Pin* inside = boundaries_ + kMaxBoundaries;
   const Utf8Transition* tried[kLongestCharacter + 1];
   const Utf8Transition* ends[kLongestCharacter + 1];
   const auto enter = [&](int depth, uint32_t state) {
@@ -286,7 +289,7 @@ StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_co
   };
   enter(0, 0);
   uint8_t classes = 0;  // classes of the character
-  inside[0] = boundaries_[from];
+  inside_[0] = boundaries_[from];
   for (int depth = 0; depth >= 0;) {
     if (tried[depth] == ends[depth]) {
       --depth;
@@ -295,9 +298,9 @@ StepResult PrefilterFinder::take_characters(uint32_t from, uint32_t* boundary_co
     const Utf8Transition step = *tried[depth]++;
     if (depth == 0) classes = step.classes;
     if ((classes & *admitted) == 0) continue;
-    inside[depth + 1].set = kNotComputed;
-    SOTTO_TRY_STEP(automaton_->step_with_equivalents(&inside[depth], step.symbol_class, &inside[depth + 1]));
-    const uint32_t next = inside[depth + 1].set;
+    inside_[depth + 1].set = kNotComputed;
+    SOTTO_TRY_STEP(automaton_->step_with_equivalents(&inside_[depth], step.symbol_class, &inside_[depth + 1]));
+    const uint32_t next = inside_[depth + 1].set;
     if (next < kFirstSet) {
       *admitted &= static_cast<uint8_t>(~classes);
       continue;

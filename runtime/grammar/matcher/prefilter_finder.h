@@ -26,12 +26,11 @@ class PrefilterFinder {
  public:
   static constexpr uint32_t kMaxBoundaries = 160;  // maximum number of sets at boundaries between characters
   static constexpr uint32_t kLongestCharacter = 4;
-  static constexpr uint32_t kPinCount = kMaxBoundaries + kLongestCharacter + 1;
   static constexpr uint32_t kUnknownCount = UINT32_MAX;
 
   void layout(Arena& arena, const CompiledGrammar& grammar);
-  // Takes kPinCount pins.
-  void init(LazyAutomaton& automaton, const Vocabulary& vocabulary, Pin* pins);
+  void layout_pins(PinArena& pins);
+  void init(LazyAutomaton& automaton, const Vocabulary& vocabulary);
 
   // Considers only the tokens whose characters all have a class. If the mask allows exactly those of at most n
   // characters, returns n, and otherwise kUnknownCount.
@@ -64,7 +63,8 @@ class PrefilterFinder {
   Utf8Transition* transition_memory_ = nullptr;
   Utf8Transitions transitions_;
   uint64_t search_steps_ = 0;  // that remain for the current mask
-  Pin* boundaries_ = nullptr;  // pins of the sets between characters, then of those inside a character
+  Pin* boundaries_ = nullptr;  // (kMaxBoundaries): the sets between characters
+  Pin* inside_ = nullptr;      // (kLongestCharacter + 1): element n is the set after the first n bytes of a character
   // A direct-mapped cache of the sets that are boundaries: set n is in slot n % kSeenCount. A collection invalidates
   // it.
   static constexpr uint32_t kSeenCount = 128;

@@ -89,6 +89,24 @@ struct Pin {
   uint32_t set;
 };
 
+// Divides an array of pins among the classes that use them. Their layout_pins() functions run twice, as layout() does
+// for an Arena: first to count the pins, then to place them.
+class PinArena {
+ public:
+  // Makes an arena that counts if `first` is null.
+  explicit PinArena(Pin* first) : first_(first) {}
+  Pin* take(uint32_t count) {
+    const uint32_t begin = count_;
+    count_ += count;
+    return first_ == nullptr ? nullptr : first_ + begin;
+  }
+  uint32_t count() const { return count_; }
+
+ private:
+  Pin* first_;
+  uint32_t count_ = 0;
+};
+
 inline constexpr uint32_t kRootNode = 0;     // the node below the start rule
 inline constexpr uint32_t kUnknownNode = 1;  // stands for the part of a stack that was truncated
 // Marks a parent in the component that is being interned. The other bits are its index there.

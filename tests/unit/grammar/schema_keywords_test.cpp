@@ -39,7 +39,7 @@ TEST(SchemaKeywords, FreeStringsRepeatTheirState) {
     ASSERT_EQ(matcher.init(grammar.view(), nullptr), Status::kOk);
     ASSERT_EQ(matcher->accept_text(0, as_span(c.text)), Status::kOk) << c.text;
     const LazyAutomaton& automaton = matcher->automaton();
-    const StateSet& set = automaton.store().state_set(automaton.pins()[1].set);
+    const StateSet& set = automaton.store().state_set(automaton.pins()[0].set);
     EXPECT_EQ(set.repeated_classes, c.repeats ? kAllClasses : 0) << c.schema << c.text;
   }
 }
