@@ -109,10 +109,20 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelParams& p
   return fail(error, Status::kModelUnsupported, "the weights need more memory than can be addressed");
 }
 
+// Calls function(index, memory) for each linear layer, in the order of the file. The memory is the place in `arena` to
+// which the weights are copied or packed.
+template <typename Function>
+Status Model::for_each_linear(const Plan& plan, Arena* arena, Function function) {
+  for (size_t index = 0; index < plan.view.linear_count(); ++index) {
+    SOTTO_TRY(function(index, arena->take<uint8_t>(plan.memory_of_linear(index))));
+  }
+  return Status::kOk;
+}
+
 void Model::layout(Arena& arena, const Plan& plan) {
   layers_ = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
-  weights_ = arena.take<uint8_t>(0);  // the address of the first weights; load_linear() advances in the same order
-  for (size_t i = 0; i < plan.view.linear_count(); ++i) arena.take<uint8_t>(plan.memory_of_linear(i));
+  weights_ = arena;
+  (void)for_each_linear(plan, &arena, [](size_t, uint8_t*) { return Status::kOk; });
 }
 
 Status Model::memory_size(const void* file, size_t file_size, const ModelParams& params, size_t* memory_size,
@@ -122,26 +132,33 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelParams&
   return measure_object<Model>(memory_size, error, plan);
 }
 
-// Finds, copies or packs the weights of one linear layer, and advances `*memory` past them.
-Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t** memory,
-                          LinearWeights* weights, Error* error) {
+// Returns a linear layer by its index in the file (ModelView::linear()).
+LinearWeights& Model::linear(size_t index) {
+  if (index + 1 == view_.linear_count()) return head_;
+  LayerView& layer = layers_[index / 4];
+  LinearWeights* const linears[] = {&layer.attention_qkv, &layer.attention_output, &layer.feed_forward_up,
+                                    &layer.feed_forward_down};
+  return *linears[index % 4];
+}
+
+// Finds the weights of a linear layer, and copies or packs them into `memory` if the plan says so.
+Status Model::load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t* memory, Error* error) {
+  LinearWeights* const weights = &linear(index);
   *weights = view_.linear(index);
   const bool is_packed = plan.packed_section >= 0 && weights->tiles == nullptr;
   const ByteRange range = stored_linear(view_, plan.packed_section, index);
   if (params.verify_checksums) {
     SOTTO_TRY(view_.verify_range(range, is_packed ? "packed weights" : "weights", error));
   }
-  uint8_t* const copy = *memory;
-  *memory += plan.memory_of_linear(index);
   if (plan.pack && weights->tiles == nullptr) {
-    pack_linear(*plan.layout, *weights, copy);
-    weights->packed = copy;
+    pack_linear(*plan.layout, *weights, memory);
+    weights->packed = memory;
     weights->layout = plan.layout;
     release(params, range);
     return Status::kOk;
   }
-  if (plan.copy) copy_range(params, range, copy);
-  const uint8_t* const bytes = plan.copy ? copy : range.bytes;
+  if (plan.copy) copy_range(params, range, memory);
+  const uint8_t* const bytes = plan.copy ? memory : range.bytes;
   if (is_packed) {
     weights->packed = bytes;
     weights->layout = plan.layout;
@@ -177,16 +194,10 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   model->packs_weights_ = plan.pack;
   model->copies_weights_ = plan.copy;
   if (params.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(params, error));
-  uint8_t* weights = model->weights_;
-  for (size_t i = 0; i < plan.view.config().layer_count; ++i) {
-    auto* layer = new (&model->layers_[i]) LayerView(plan.view.layer(i));
-    LinearWeights* const linears[] = {&layer->attention_qkv, &layer->attention_output, &layer->feed_forward_up,
-                                      &layer->feed_forward_down};
-    for (size_t k = 0; k < 4; ++k) {
-      SOTTO_TRY(model->load_linear(plan, params, 4 * i + k, &weights, linears[k], error));
-    }
-  }
-  SOTTO_TRY(model->load_linear(plan, params, plan.view.linear_count() - 1, &weights, &model->head_, error));
+  for (size_t i = 0; i < plan.view.config().layer_count; ++i) new (&model->layers_[i]) LayerView(plan.view.layer(i));
+  SOTTO_TRY(for_each_linear(plan, &model->weights_, [&](size_t index, uint8_t* weights) {
+    return model->load_linear(plan, params, index, weights, error);
+  }));
   // A tied embedding and the head use the same pages.
   model->token_embedding_ = plan.view.has_tied_head() ? model->head_ : plan.view.token_embedding();
   model->positions_ = plan.view.positions();

@@ -46,8 +46,10 @@ class Model {
  private:
   static Status make_plan(const void* file, size_t file_size, const ModelParams& params, Plan* plan, Error* error);
   Status verify_tensors_in_place(const ModelParams& params, Error* error) const;
-  Status load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t** memory,
-                     LinearWeights* weights, Error* error);
+  template <typename Function>
+  static Status for_each_linear(const Plan& plan, Arena* arena, Function function);
+  LinearWeights& linear(size_t index);
+  Status load_linear(const Plan& plan, const ModelParams& params, size_t index, uint8_t* memory, Error* error);
 
   ModelView view_;
   const Kernels* kernels_ = nullptr;
@@ -55,7 +57,7 @@ class Model {
   bool packs_weights_ = false;
   bool copies_weights_ = false;
   LayerView* layers_ = nullptr;
-  uint8_t* weights_ = nullptr;  // memory for all weights that are copied or packed
+  Arena weights_;  // memory for the weights that are copied or packed
   LinearWeights head_;
   LinearWeights token_embedding_;
   const float* positions_ = nullptr;
