@@ -119,6 +119,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   forget_sums();
 }
 
+// Forgets the values that were computed from the logits. They are computed again on demand.
 void Candidates::forget_sums() {
   weights_.clear();
   ranking_.set(*kernels_, {logits_, count_});
@@ -129,13 +130,6 @@ size_t Candidates::index_of(int32_t token) const {
   if (ids_ == nullptr) return static_cast<size_t>(token);
   const int32_t* place = std::lower_bound(ids_, ids_ + count_, token);
   return place != ids_ + count_ && *place == token ? static_cast<size_t>(place - ids_) : count_;
-}
-
-std::span<float> Candidates::mutable_logits() {
-  truncate();
-  own_logits();
-  forget_sums();  // may precede the writes to the logits, because the values are computed on demand
-  return {own_logits_, count_};
 }
 
 // Copies the logits to the sampler's memory and divides them by the recorded temperature. The factor 1/T is limited so
@@ -156,8 +150,11 @@ void Candidates::own_logits() {
     inverse_temperature_ = 1.0f;
   } else if (logits_ != own_logits_) {
     std::memcpy(own_logits_, logits_, count_ * sizeof *logits_);
+  } else {
+    return;
   }
   logits_ = own_logits_;
+  forget_sums();
 }
 
 void Candidates::divide_by(float temperature) {

@@ -122,11 +122,10 @@ class Candidates {
   // Replaces the logit of a token by change(logit), if the token is in the set.
   template <typename Change>
   void change_logit(int32_t token, Change change);
-  // Divides the logits by the recorded temperature, and returns them for writing.
-  std::span<float> mutable_logits();
-  // Forgets the values that were computed from the logits. mutable_logits() does the same. A stage that calls another
-  // member before it writes the logits must call this function afterwards.
-  void forget_sums();
+  // Divides the logits by the recorded temperature, and calls change(logits), which replaces them. `logits` is a
+  // std::span<float>. The other members may be called in `change` before it writes.
+  template <typename Change>
+  void change_logits(Change change);
   // Records a temperature T > 0. Several temperatures are multiplied.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
@@ -172,6 +171,7 @@ class Candidates {
   void drop_truncated();
   size_t index_of(int32_t token) const;
   void own_logits();
+  void forget_sums();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
   void adopt_own(size_t count, bool keeps_max);
   const TokenWeights& remaining_weights();
@@ -202,6 +202,14 @@ void Candidates::change_logit(int32_t token, Change change) {
   if (index == count_) return;
   own_logits();
   own_logits_[index] = change(own_logits_[index]);
+  forget_sums();
+}
+
+template <typename Change>
+void Candidates::change_logits(Change change) {
+  truncate();
+  own_logits();
+  change(std::span<float>(own_logits_, count_));
   forget_sums();
 }
 

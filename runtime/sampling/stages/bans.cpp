@@ -43,17 +43,18 @@ void logits_callback(Candidates& candidates, const StageInput& input) {
     const auto tokens = input.past.in_order();
     p.logits_processor(p.processor_user_data, tokens.data(), tokens.size(), input.sample.sequence, logits, count);
   };
-  const std::span<float> own = candidates.mutable_logits();
-  if (candidates.ids() == nullptr) {
-    call(own.data(), own.size());
-  } else {
-    float* whole = input.scratch.floats;
-    std::fill_n(whole, input.context.vocabulary_size, kMinusInfinity);
-    for (size_t i = 0; i < own.size(); ++i) whole[candidates.id(i)] = own[i];
-    call(whole, input.context.vocabulary_size);
-    for (size_t i = 0; i < own.size(); ++i) own[i] = whole[candidates.id(i)];
-  }
-  resolve_infinities(own);
+  candidates.change_logits([&](std::span<float> own) {
+    if (candidates.ids() == nullptr) {
+      call(own.data(), own.size());
+    } else {
+      float* whole = input.scratch.floats;
+      std::fill_n(whole, input.context.vocabulary_size, kMinusInfinity);
+      for (size_t i = 0; i < own.size(); ++i) whole[candidates.id(i)] = own[i];
+      call(whole, input.context.vocabulary_size);
+      for (size_t i = 0; i < own.size(); ++i) own[i] = whole[candidates.id(i)];
+    }
+    resolve_infinities(own);
+  });
 }
 
 void bias(Candidates& candidates, const StageInput& input) {

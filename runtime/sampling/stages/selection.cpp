@@ -184,12 +184,13 @@ void AdaptiveP::apply(Candidates& candidates, const SamplerState& state, float* 
   const float goal = std::clamp(2 * target - mean, 0.0f, 1.0f);
   const auto scale = static_cast<float>(1 / candidates.total());
   const float* weights = candidates.weights();
-  const std::span<float> logits = candidates.mutable_logits();
-  for (size_t i = 0; i < logits.size(); ++i) {
-    before[i] = weights[i] * scale;
-    const float d = std::fabs(before[i] - goal) * (1 / 0.3f);
-    logits[i] = logits[i] > kMinusInfinity ? 5 - 10 * (d * d) / (1 + d) : kMinusInfinity;
-  }
+  candidates.change_logits([&](std::span<float> logits) {
+    for (size_t i = 0; i < logits.size(); ++i) {
+      before[i] = weights[i] * scale;
+      const float d = std::fabs(before[i] - goal) * (1 / 0.3f);
+      logits[i] = logits[i] > kMinusInfinity ? 5 - 10 * (d * d) / (1 + d) : kMinusInfinity;
+    }
+  });
 }
 
 void AdaptiveP::record(float probability, SamplerState* state) const {

@@ -37,18 +37,18 @@ void temperature(Candidates& candidates, const StageInput& input) {
 // Quadratic smoothing (kalomaze 2024): replaces l by max - k f d^2 + s f d^3, where d = l - max, k = (3 - c) / 2 and s
 // = (c - 1) / 2.
 void smoothing(Candidates& candidates, const StageInput& input) {
-  const std::span<float> logits = candidates.mutable_logits();
-  const float max = candidates.max();
-  if (!(max > kMinusInfinity) || max > std::numeric_limits<float>::max()) return;
   const auto f = static_cast<double>(input.params.smoothing_factor);
   const auto c = static_cast<double>(input.params.smoothing_curve);
   const double square = -f * (3 - c) / 2, cube = f * (c - 1) / 2;
-  for (float& l : logits) {
-    const double d = static_cast<double>(l) - static_cast<double>(max);
-    const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
-    l = l > kMinusInfinity ? static_cast<float>(smoothed) : kMinusInfinity;
-  }
-  candidates.forget_sums();  // max() was computed before the loop
+  candidates.change_logits([&](std::span<float> logits) {
+    const float max = candidates.max();
+    if (!(max > kMinusInfinity) || max > std::numeric_limits<float>::max()) return;
+    for (float& l : logits) {
+      const double d = static_cast<double>(l) - static_cast<double>(max);
+      const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
+      l = l > kMinusInfinity ? static_cast<float>(smoothed) : kMinusInfinity;
+    }
+  });
 }
 
 }  // namespace sotto::stages

@@ -55,19 +55,21 @@ void add_by_words(std::span<float> logits, uint64_t seed, uint32_t threshold, fl
 }
 
 void add_left_hash(Candidates& candidates, uint64_t seed, uint32_t threshold, float delta) {
-  const std::span<float> logits = candidates.mutable_logits();
-  if (candidates.ids() == nullptr) return add_by_words(logits, seed, threshold, delta);
-  uint64_t word = 0, block = UINT64_MAX;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    const auto token = static_cast<uint32_t>(candidates.id(i));
-    if (token / 64 != block) word = green_word(seed, threshold, block = token / 64);
-    if ((word >> (token % 64) & 1) != 0) logits[i] += delta;
-  }
+  candidates.change_logits([&](std::span<float> logits) {
+    if (candidates.ids() == nullptr) return add_by_words(logits, seed, threshold, delta);
+    uint64_t word = 0, block = UINT64_MAX;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const auto token = static_cast<uint32_t>(candidates.id(i));
+      if (token / 64 != block) word = green_word(seed, threshold, block = token / 64);
+      if ((word >> (token % 64) & 1) != 0) logits[i] += delta;
+    }
+  });
 }
 
 void add_self_hash(Candidates& candidates, const SelfHash& hash, float delta) {
-  const std::span<float> logits = candidates.mutable_logits();
-  for (size_t i = 0; i < logits.size(); ++i) logits[i] += hash.is_green(candidates.id(i)) ? delta : 0.0f;
+  candidates.change_logits([&](std::span<float> logits) {
+    for (size_t i = 0; i < logits.size(); ++i) logits[i] += hash.is_green(candidates.id(i)) ? delta : 0.0f;
+  });
 }
 
 constexpr uint32_t kMaxBits = 10;  // maximum number of layers per pass

@@ -201,13 +201,14 @@ TEST(Temperature, IsDoneWhenLogitsChangeAfterIt) {
   EXPECT_EQ(candidates.inverse_temperature(), 1.0f);
   candidates.divide_by(2);
   candidates.divide_by(2);
-  EXPECT_EQ(candidates.mutable_logits()[0], 3.0f);
+  candidates.change_logits([](std::span<float> scaled) { EXPECT_EQ(scaled[0], 3.0f); });
   // The smallest temperature keeps the order and makes nothing infinite.
   Candidates& cold = bench.begin(logits);
   cold.divide_by(1e-45f);
-  const auto scaled = cold.mutable_logits();
-  EXPECT_TRUE(scaled[1] > scaled[0] && scaled[0] > scaled[3] && scaled[3] > scaled[2]);
-  EXPECT_LT(scaled[1], INFINITY);
+  cold.change_logits([](std::span<float> scaled) {
+    EXPECT_TRUE(scaled[1] > scaled[0] && scaled[0] > scaled[3] && scaled[3] > scaled[2]);
+    EXPECT_LT(scaled[1], INFINITY);
+  });
 }
 
 TEST(Smoothing, FollowsTheFormula) {
