@@ -192,6 +192,9 @@ def params_header(tables: t.Tables) -> str:
         members = filter(None, (member(field, tables) for field in struct.fields))
         parts.append(comment(struct.doc) + f"struct {struct.camel} {{\n{maxima(struct)}"
                      + "".join(f"  {text};\n" for text in members) + "};\n")
+        if struct.columns.get("resolved"):
+            parts.append("// The same parameters after defaults have been replaced by actual values.\n"
+                         f"struct Resolved{struct.camel} : {struct.camel} {{}};\n")
     parts.append("// Rejects the first parameter that is outside its range, where that does not depend on other values."
                  "\n"
                  + "".join(f"Status check_ranges(const {struct.camel}& params, Error* error);\n"

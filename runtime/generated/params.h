@@ -486,6 +486,9 @@ struct SessionParams {
   uint32_t draft_tokens = 0;
 };
 
+// The same parameters after defaults have been replaced by actual values.
+struct ResolvedSessionParams : SessionParams {};
+
 // Conditions that end generation. Tokens and time are counted from the last prefill. Arrays are copied; they may be
 // NULL if their count is 0.
 struct StopParams {

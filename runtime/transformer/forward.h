@@ -48,9 +48,6 @@ struct TokenBatch {
   size_t row_count() const { return tokens.size() + rows.size(); }
 };
 
-// Parameters of a session whose defaults have been replaced by actual values (Session::init()).
-struct ResolvedSessionParams : SessionParams {};
-
 // Where an evaluation copies the hidden states of a stream's rows. Null pointers stand for states that nobody needs.
 struct StateOutputs {
   LayerStates* layers = nullptr;     // receives the state of each row before each layer
