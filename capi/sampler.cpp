@@ -51,7 +51,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
   }
   step->logits = {given.logits, vocabulary};
   step->input.history = sotto::TokenHistory({}, history);
-  step->input.draw = given.history_count;
+  step->input.place = given.history_count;
   step->input.sequence = given.sequence;
   step->input.generated_count = given.generated_count;
   step->input.token_limit = given.token_limit;

@@ -128,8 +128,8 @@ void Candidates::forget_sums() {
 size_t Candidates::index_of(int32_t token) const {
   if (!is_token(token, vocabulary_size_)) return count_;
   if (ids_ == nullptr) return static_cast<size_t>(token);
-  const int32_t* place = std::lower_bound(ids_, ids_ + count_, token);
-  return place != ids_ + count_ && *place == token ? static_cast<size_t>(place - ids_) : count_;
+  const int32_t* at = std::lower_bound(ids_, ids_ + count_, token);
+  return at != ids_ + count_ && *at == token ? static_cast<size_t>(at - ids_) : count_;
 }
 
 // Copies the logits to the sampler's memory and divides them by the recorded temperature. The factor 1/T is limited so
@@ -270,9 +270,9 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
     if (!is_token(token, vocabulary_size_)) continue;
     size_t index = static_cast<size_t>(token);
     if (ids_ != nullptr) {
-      const int32_t* place = std::lower_bound(ids_ + next, ids_ + count_, token);
-      index = static_cast<size_t>(place - ids_);
-      if (index == count_ || *place != token) continue;
+      const int32_t* at = std::lower_bound(ids_ + next, ids_ + count_, token);
+      index = static_cast<size_t>(at - ids_);
+      if (index == count_ || *at != token) continue;
     }
     assert(kept <= index);
     own_ids_[kept] = token;

@@ -54,10 +54,10 @@ size_t PastTokens::reach(size_t window) const {
 
 std::span<const int32_t> PastTokens::reversed() {
   if (!is_reversed_) {
-    int32_t* place = reversed_;
+    int32_t* at = reversed_;
     for (size_t piece = 3; piece-- > 0;) {
       const auto tokens = history_.pieces()[piece];
-      place = std::reverse_copy(tokens.begin(), tokens.end(), place);
+      at = std::reverse_copy(tokens.begin(), tokens.end(), at);
     }
     is_reversed_ = true;
   }
@@ -65,8 +65,8 @@ std::span<const int32_t> PastTokens::reversed() {
 }
 
 std::span<const int32_t> PastTokens::in_order() {
-  int32_t* place = reversed_;
-  for (const auto piece : history_.pieces()) place = std::copy(piece.begin(), piece.end(), place);
+  int32_t* at = reversed_;
+  for (const auto piece : history_.pieces()) at = std::copy(piece.begin(), piece.end(), at);
   is_reversed_ = false;
   return {reversed_, history_.size()};
 }

@@ -54,8 +54,8 @@ bool make_histogram(std::span<const float> logits, const float* weights, size_t 
   for (size_t i = 0; i < sampled; ++i) {
     const float l = logits[i * stride];
     const float bounded = std::min(l > lowest ? l : lowest, highest);
-    const auto place = static_cast<uint32_t>((highest - bounded) * inverse_width);
-    Histogram::Bucket& bucket = histogram->buckets[std::min<size_t>(place, kBucketCount - 1)];
+    const auto bucket_index = static_cast<uint32_t>((highest - bounded) * inverse_width);
+    Histogram::Bucket& bucket = histogram->buckets[std::min<size_t>(bucket_index, kBucketCount - 1)];
     const float weight = weights == nullptr ? 1.0f : weights[i * stride];
     bucket.sum += weight;
     bucket.squares += weight * weight;
@@ -224,9 +224,9 @@ uint64_t Ranking::select(std::span<uint64_t> keys, const float* weights, uint64_
   }
   const uint64_t rank = target >> kFixedBits;
   if (rank > keys.size()) return kNoKey;
-  const auto place = keys.begin() + static_cast<ptrdiff_t>(rank - 1);
-  std::nth_element(keys.begin(), place, keys.end());
-  return *place;
+  const auto at = keys.begin() + static_cast<ptrdiff_t>(rank - 1);
+  std::nth_element(keys.begin(), at, keys.end());
+  return *at;
 }
 
 // Returns the key at which the sum of weights in sorted order reaches `target`, as ranking.h describes. If `weights` is

@@ -9,9 +9,8 @@ namespace sotto {
 
 // The input of one sampling step, apart from the logits.
 struct SampleInput {
-  TokenHistory history;  // the prompt and the sequence so far, or their newest tokens
-  // Number of tokens in the sequence, which is the index of the draw and selects the random number.
-  uint64_t draw = 0;
+  TokenHistory history;          // the prompt and the sequence so far, or their newest tokens
+  uint64_t place = 0;            // number of tokens in the sequence; selects the random number
   uint32_t sequence = 0;         // number of the sequence in a search; 0 for the session's own
   uint32_t rejected_count = 0;   // number of tokens that were rejected at this place
   uint64_t generated_count = 0;  // number of generated tokens at the end of the history

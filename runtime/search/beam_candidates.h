@@ -60,9 +60,9 @@ class BestList {
       if (capacity_ == 0 || !is_better(candidate, memory_[count_ - 1])) return;
       --count_;
     }
-    BeamCandidate* place = std::upper_bound(memory_, memory_ + count_, candidate, is_better);
-    std::move_backward(place, memory_ + count_, memory_ + count_ + 1);
-    *place = candidate;
+    BeamCandidate* at = std::upper_bound(memory_, memory_ + count_, candidate, is_better);
+    std::move_backward(at, memory_ + count_, memory_ + count_ + 1);
+    *at = candidate;
     ++count_;
   }
 

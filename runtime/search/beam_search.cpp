@@ -15,9 +15,9 @@ namespace {
 
 // Returns the Gumbel noise of one token. The k tokens with the largest ln p + noise are a sample of k tokens without
 // replacement (Kool et al. 2019, "Stochastic Beams and Where to Find Them: The Gumbel-Top-k Trick").
-double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
+double gumbel(uint64_t seed, uint64_t place, uint32_t beam, int32_t token) {
   constexpr uint32_t kBeamLanes = uint32_t{1} << 31;  // separates them from the lanes of single draws
-  const uint64_t bits = random_bits(seed, draw, beam, kBeamLanes | static_cast<uint32_t>(token));
+  const uint64_t bits = random_bits(seed, place, beam, kBeamLanes | static_cast<uint32_t>(token));
   const double uniform = (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
   return -ln(-ln(uniform));
 }
@@ -261,11 +261,11 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   if (max == double{kMinusInfinity}) return;
   const double scale = candidates.inverse_temperature();
   const double log_sum = ln(candidates.total());
-  const uint64_t draw = run_.input.token_count + depth_;
+  const uint64_t place = run_.input.token_count + depth_;
   for (size_t i = 0; i < candidates.count(); ++i) {
     const double difference = static_cast<double>(candidates.logit(i)) - max;
     const int32_t token = candidates.id(i);
-    const double noise = gumbel(run_.input.sampler->params().seed, draw, beam, token);
+    const double noise = gumbel(run_.input.sampler->params().seed, place, beam, token);
     offer(beam, token, (difference == difference ? difference : 0) * scale - log_sum, noise);
   }
 }

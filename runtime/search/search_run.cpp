@@ -66,7 +66,7 @@ SampleInput SearchRun::sample_input(std::span<const int32_t> tokens, uint32_t se
   const auto pieces = input.history.pieces();
   SampleInput sample;
   sample.history = TokenHistory(pieces[0], pieces[1], tokens);
-  sample.draw = input.token_count + tokens.size();
+  sample.place = input.token_count + tokens.size();
   sample.sequence = sequence;
   sample.generated_count = input.generated_count + tokens.size();
   sample.token_limit = input.generated_count + limit;

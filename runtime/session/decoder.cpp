@@ -119,7 +119,7 @@ Status Decoder::find_healing_mask(TokenMask* mask) {
 SampleInput Decoder::sample_input() const {
   SampleInput input;
   input.history = stream_->history(stream_->params().context_tokens);
-  input.draw = stream_->token_count();
+  input.place = stream_->token_count();
   input.rejected_count = static_cast<uint32_t>(output_->rejections().size());
   input.generated_count = stream_->generated_count();
   input.token_limit = token_limit() == UINT64_MAX ? 0 : token_limit();

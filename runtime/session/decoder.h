@@ -52,7 +52,7 @@ class Decoder {
   Status decode(SampledToken* sampled, SamplerState* state);
   // Finds the tokens that may come next. Returns kStopBanned if rejections at this place and hard bans leave none.
   Status find_mask(TokenMask* mask);
-  // Returns the sampler's view of the stream: the history, the index of the draw, and the counts of tokens.
+  // Returns the sampler's view of the stream: the history, the place, and the counts of tokens.
   SampleInput sample_input() const;
   // Fills in the values that are reported with a token: ln p, the alternatives and the entropy under the model's own
   // logits; ln p and the number of tokens under the distribution that the sampler drew from; and the repetitiveness of

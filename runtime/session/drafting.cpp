@@ -285,7 +285,7 @@ bool Drafting::draft_from(std::span<const float> logits) {
   const size_t ahead = tokens_.drafts().size();
   SampleInput input = decoder_->sample_input();
   input.history = TokenHistory(tokens_.all(), {}).last(stream_->params().context_tokens);
-  input.draw += ahead;
+  input.place += ahead;
   input.generated_count += ahead;
   if (ahead > 0) input.rejected_count = 0;
   TokenMask mask;

@@ -34,8 +34,8 @@ float repetitiveness(const TokenHistory& history, size_t window) {
   const size_t n = newest.size();
   if (n < kFewest) return 0;
   int32_t tokens[SamplerParams::kMaxGuardWindow];
-  int32_t* place = tokens;
-  for (const auto piece : newest.pieces()) place = std::copy(piece.begin(), piece.end(), place);
+  int32_t* at = tokens;
+  for (const auto piece : newest.pieces()) at = std::copy(piece.begin(), piece.end(), at);
   uint64_t values[SamplerParams::kMaxGuardWindow];
   for (size_t i = 0; i < n; ++i) values[i] = static_cast<uint32_t>(tokens[i]);
   const auto singles = static_cast<float>(distinct_count({values, n}));

@@ -85,7 +85,7 @@ int32_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerSta
 uint64_t draw_bits(const StageInput& input, DrawLane lane) {
   const uint32_t rejected = input.sample.rejected_count;
   const uint32_t sequence = rejected == 0 ? input.sample.sequence : kRejectionSequence + rejected;
-  return random_bits(input.params.seed, input.sample.draw, sequence, static_cast<uint32_t>(lane));
+  return random_bits(input.params.seed, input.sample.place, sequence, static_cast<uint32_t>(lane));
 }
 
 int32_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {

@@ -164,7 +164,7 @@ TEST(Bias, AddsUpAndBans) {
   EXPECT_TRUE(std::isnan(left[3]));  // counts as -infinity
   for (uint64_t draw = 0; draw < 200; ++draw) {
     SampleInput input;
-    input.draw = draw;
+    input.place = draw;
     EXPECT_NE(bench.sample(logits, input).token, 3);
   }
 }
@@ -289,7 +289,7 @@ TEST(Bans, AllowedTokensHoldWhereRepetitionsAreBanned) {
   ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
   for (uint64_t draw = 0; draw < 50; ++draw) {
     SampleInput input = input_of({history, {}});
-    input.draw = draw;
+    input.place = draw;
     const int32_t token = bench.sample(kRising, input).token;
     EXPECT_TRUE(token == 2 || token == 5) << token;
   }

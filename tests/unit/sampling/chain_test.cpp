@@ -266,7 +266,7 @@ TEST(Chain, NeverSelectsForbiddenTokensAndNeverRunsOut) {
       for (uint64_t draw = 0; draw < 3; ++draw) {
         SampleInput input;
         input.history = {{}, history};
-        input.draw = draw;
+        input.place = draw;
         input.generated_count = draw;
         const size_t kept = used->apply(logits, mask, input, state).count();
         EXPECT_GE(kept, 1u);

@@ -42,7 +42,7 @@ TEST(Greedy, TakesTheLikeliestThatTheChainLeaves) {
     const std::vector<float> logits = make_logits(LogitKind::kWide, 40, random);
     SampleInput input;
     input.history = TokenHistory(history, {}, {});
-    input.draw = static_cast<uint64_t>(i);
+    input.place = static_cast<uint64_t>(i);
     ASSERT_EQ(sampler->set_params(p, nullptr), Status::kOk);
     SamplerState state = sampler->initial_state();
     Candidates& left = sampler->apply(logits, {}, input, state);

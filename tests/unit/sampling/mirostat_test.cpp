@@ -85,7 +85,7 @@ TEST(Mirostat, HandlesOneTokenTiesAndNoFiniteLogit) {
       SamplerState state = sampler->initial_state();
       for (uint64_t draw = 0; draw < 200; ++draw) {
         SampleInput input;
-        input.draw = draw;
+        input.place = draw;
         const int32_t token = sampler->sample(logits, {}, input, &state).token;
         ASSERT_GE(token, 0);
         ASSERT_LT(static_cast<size_t>(token), logits.size());
@@ -125,7 +125,7 @@ TEST(Mirostat, HoldsTheSurpriseAtTau) {
     constexpr int kTokens = 3000, kSettling = 300;
     for (uint64_t draw = 0; draw < kTokens + kSettling; ++draw) {
       SampleInput input;
-      input.draw = draw;
+      input.place = draw;
       const float mu = state.mirostat_mu;
       const SampledToken sampled = sampler->sample(logits, {}, input, &state);
       const double surprise = -static_cast<double>(sampled.sampled_log_probability) / std::log(2.0);
@@ -205,7 +205,7 @@ TEST(AdaptiveP, HoldsTheMeanNearTheTarget) {
       std::vector<float> logits = make_logits(LogitKind::kNarrow, 100, random);
       for (int i = 0; i < 3; ++i) logits[random() % 100] += 5;
       SampleInput input;
-      input.draw = draw;
+      input.place = draw;
       const SampledToken sampled = sampler->sample(logits, {}, input, &state);
       sum += std::exp(static_cast<double>(raw_log_probability(logits, sampled.token)));
     }

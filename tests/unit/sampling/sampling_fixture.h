@@ -60,7 +60,7 @@ class TestSampler {
                       uint64_t draw) {
     SampleInput input;
     input.history = history;
-    input.draw = draw;
+    input.place = draw;
     SamplerState state = sampler_.initial_state();
     return sampler_.sample(logits, mask, input, &state);
   }

@@ -135,7 +135,7 @@ TEST(TopP, DecaysFromTokenToToken) {
   for (uint64_t draw = 0; draw < 200; ++draw) {
     EXPECT_EQ(state.top_p_step, step);
     SampleInput input;
-    input.draw = draw;
+    input.place = draw;
     Candidates& candidates = sampler->apply(logits, {}, input, state);
     EXPECT_EQ(candidates.count(), std::max(1u, 8u >> std::min(step, 3u)));
     const int32_t token = sampler->sample(logits, {}, input, &state).token;

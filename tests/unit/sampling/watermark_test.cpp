@@ -54,7 +54,7 @@ Tokens write(ProcessFixture& bench, size_t count, uint64_t seed) {
   for (int i = 0; i < 20; ++i) text.push_back(static_cast<int32_t>(random() % kVocabulary));
   for (size_t i = 0; i < count; ++i) {
     SampleInput input = input_of(split_history(text, i % 7, i), i);
-    input.draw = text.size();
+    input.place = text.size();
     text.push_back(bench.sample(language(text), input).token);
   }
   return {text.begin() + 20, text.end()};
@@ -264,7 +264,7 @@ TEST(Watermark, RepeatedContextsAreDrawnAtRandom) {
       std::vector<int> seen(50);
       for (uint64_t draw = 0; draw < 300; ++draw) {
         SampleInput input = input_of(split_history(history, 2, 5), generated);
-        input.draw = draw;
+        input.place = draw;
         seen[static_cast<size_t>(bench.sample(flat, input).token)] = 1;
       }
       return std::count(seen.begin(), seen.end(), 1);
@@ -304,7 +304,7 @@ TEST(Watermark, NeverSelectsForbiddenOrImpossibleTokens) {
     Tokens history(random() % 10);
     for (int32_t& token : history) token = static_cast<int32_t>(random() % count);
     SampleInput input = input_of(split_history(history, 1, 4));
-    input.draw = random();
+    input.place = random();
     const auto token = static_cast<size_t>(bench.sample(logits, input, mask).token);
     ASSERT_TRUE(token < count && mask.allows(token));
     const auto possible = [&](size_t t) { return mask.allows(t) && logits[t] > kMinusInfinity; };
@@ -339,7 +339,7 @@ TEST(Watermark, WithPenaltiesSelectsTheSameTokensEverywhere) {
       Tokens text = {1, 2, 3, 4, 5};
       for (uint64_t i = 0; i < 200; ++i) {
         SampleInput input = input_of(split_history(text, 2, i), i);
-        input.draw = i;
+        input.place = i;
         text.push_back(bench.sample(logits, input).token);
         hash = split_mix(hash, static_cast<uint64_t>(text.back()));
       }

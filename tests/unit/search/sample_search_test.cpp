@@ -39,7 +39,7 @@ Alone sample_alone(SearchFixture& bench, const FunctionModel::Logits& model, uin
     const auto logits = model(text.tokens);
     SampleInput input;
     input.history = TokenHistory({}, {}, text.tokens);
-    input.draw = 1 + text.tokens.size();
+    input.place = 1 + text.tokens.size();
     input.sequence = sequence;
     input.generated_count = text.tokens.size();
     input.token_limit = limit;
