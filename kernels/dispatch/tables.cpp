@@ -23,15 +23,15 @@ constexpr const Int4Kernels* int4(const Int4Kernels* kernels) { return SOTTO_HAS
 // The rows of this build, from the best to the reference.
 constexpr InstructionSet kInstructionSets[] = {
 #if SOTTO_X86_64
-    {&avx512::kAmxOps, &avx512amx::kInt8, int4(&avx512amx::kInt4), nullptr, request_tiles},
-    {&avx512::kVnniOps, &avx512vnni::kInt8, int4(&avx512vnni::kInt4)},
+    {&avx512amx::kOps, &avx512amx::kInt8, int4(&avx512amx::kInt4), nullptr, request_tiles},
+    {&avx512vnni::kOps, &avx512vnni::kInt8, int4(&avx512vnni::kInt4)},
     {&avx512::kOps, &avx512::kInt8, int4(&avx512::kInt4)},
     {&avx2::kOps, &avxvnni::kInt8, int4(&avx2::kInt4), has_only_avx_vnni},
     {&avx2::kOps, &avx2::kInt8, int4(&avx2::kInt4)},
 #elif SOTTO_ARM64
     // Only int8 linear layers use the matrix instructions of i8mm.
-    {&neon::kI8mmOps, int8(&neon_i8mm::kInt8, &xnnpack::kNeonI8mm), int4(&neon_dotprod::kInt4)},
-    {&neon::kDotprodOps, int8(&neon_dotprod::kInt8, &xnnpack::kNeonDotprod), int4(&neon_dotprod::kInt4)},
+    {&neon_i8mm::kOps, int8(&neon_i8mm::kInt8, &xnnpack::kNeonI8mm), int4(&neon_dotprod::kInt4)},
+    {&neon_dotprod::kOps, int8(&neon_dotprod::kInt8, &xnnpack::kNeonDotprod), int4(&neon_dotprod::kInt4)},
     {&neon::kOps, int8(&neon::kInt8, &xnnpack::kNeon), int4(&neon::kInt4)},
 #elif SOTTO_WASM32
 #  if SOTTO_RELAXED_SIMD

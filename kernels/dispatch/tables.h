@@ -43,14 +43,13 @@ extern const Int8Kernels kInt8;
 
 namespace avx512 {
 extern const Kernels kOps;
-extern const Kernels kVnniOps;
-extern const Kernels kAmxOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace avx512
 
 namespace avx512vnni {
+extern const Kernels kOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
@@ -58,6 +57,7 @@ void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512vnni
 
 namespace avx512amx {
+extern const Kernels kOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention_rows(const AttentionRowsArgs& args);
@@ -65,20 +65,20 @@ void attention_rows(const AttentionRowsArgs& args);
 
 namespace neon {
 extern const Kernels kOps;
-extern const Kernels kDotprodOps;
-extern const Kernels kI8mmOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon
 
 namespace neon_dotprod {
+extern const Kernels kOps;
 extern const Int8Kernels kInt8;
 extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon_dotprod
 
 namespace neon_i8mm {
+extern const Kernels kOps;
 extern const Int8Kernels kInt8;
 }  // namespace neon_i8mm
 

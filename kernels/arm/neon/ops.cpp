@@ -1,5 +1,5 @@
-// The operations of kernels/generic with NEON vectors, and the attention of each instruction set. The attention in this
-// file widens int8 products to int16 and adds them in pairs.
+// The operations of kernels/generic with NEON vectors, compiled once for all instruction sets of ARM. Their attention
+// differs: the one in this file widens int8 products to int16 and adds them in pairs.
 #include "kernels/arm/neon/dots.h"
 #include "kernels/arm/neon/vector.h"
 #include "kernels/dispatch/tables.h"
@@ -25,9 +25,14 @@ struct WideningStep {
 void attention(const AttentionArgs& args) { generic::attention<Vector, Dots<WideningStep>>(args); }
 
 constinit const Kernels kOps = generic::make_table<Vector>(Isa::kNeon, attention, reference::attention_rows<attention>);
-constinit const Kernels kDotprodOps = generic::make_table<Vector>(Isa::kNeonDotprod, neon_dotprod::attention,
-                                                                  reference::attention_rows<neon_dotprod::attention>);
-constinit const Kernels kI8mmOps = generic::make_table<Vector>(Isa::kNeonI8mm, neon_dotprod::attention,
-                                                               reference::attention_rows<neon_dotprod::attention>);
 
 }  // namespace sotto::neon
+
+namespace sotto {
+
+constinit const Kernels neon_dotprod::kOps = neon::generic::make_table<neon::Vector>(
+    Isa::kNeonDotprod, neon_dotprod::attention, reference::attention_rows<neon_dotprod::attention>);
+constinit const Kernels neon_i8mm::kOps = neon::generic::make_table<neon::Vector>(
+    Isa::kNeonI8mm, neon_dotprod::attention, reference::attention_rows<neon_dotprod::attention>);
+
+}  // namespace sotto

@@ -1,5 +1,5 @@
-// The operations of kernels/generic with AVX-512 vectors, and the attention of each instruction set. The attention in
-// this file widens int8 to int16 and multiplies with vpmaddwd.
+// The operations of kernels/generic with AVX-512 vectors, compiled once for all instruction sets with these vectors.
+// Their attention differs: the one in this file widens int8 to int16 and multiplies with vpmaddwd.
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
@@ -86,9 +86,14 @@ void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(arg
 
 constinit const Kernels kOps =
     generic::make_table<Vector>(Isa::kAvx512, attention, reference::attention_rows<attention>);
-constinit const Kernels kVnniOps =
-    generic::make_table<Vector>(Isa::kAvx512vnni, avx512vnni::attention, avx512vnni::attention_rows);
-constinit const Kernels kAmxOps =
-    generic::make_table<Vector>(Isa::kAvx512amx, avx512vnni::attention, avx512amx::attention_rows);
 
 }  // namespace sotto::avx512
+
+namespace sotto {
+
+constinit const Kernels avx512vnni::kOps =
+    avx512::generic::make_table<avx512::Vector>(Isa::kAvx512vnni, avx512vnni::attention, avx512vnni::attention_rows);
+constinit const Kernels avx512amx::kOps =
+    avx512::generic::make_table<avx512::Vector>(Isa::kAvx512amx, avx512vnni::attention, avx512amx::attention_rows);
+
+}  // namespace sotto
