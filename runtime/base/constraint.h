@@ -72,27 +72,28 @@ class TokenConstraint {
     Status (*forced_text)(void* self, uint32_t sequence, std::span<char> text, size_t* size);
   };
 
+  // Each generic lambda converts to the type of its entry.
+  template <typename Object>
+  static Object& object(void* self) {
+    return *static_cast<Object*>(self);
+  }
   template <typename Object>
   static constexpr Functions kFunctionsOf = {
-      .mask = [](void* self, uint32_t sequence,
-                 TokenMask* mask) { return static_cast<Object*>(self)->mask(sequence, mask); },
-      .must_end = [](void* self, uint32_t sequence) { return static_cast<Object*>(self)->must_end(sequence); },
-      .accept_token = [](void* self, uint32_t sequence,
-                         int32_t token) { return static_cast<Object*>(self)->accept_token(sequence, token); },
-      .can_rewind = [](void* self, uint64_t count) { return static_cast<Object*>(self)->can_rewind(count); },
-      .rewind = [](void* self, uint64_t count) { return static_cast<Object*>(self)->rewind(count); },
-      .fork = [](void* self, uint32_t from, uint32_t to) { static_cast<Object*>(self)->fork(from, to); },
-      .mark_start = [](void* self) { static_cast<Object*>(self)->mark_start(); },
-      .restart = [](void* self) { static_cast<Object*>(self)->restart(); },
+      .mask = [](void* self, auto... args) { return object<Object>(self).mask(args...); },
+      .must_end = [](void* self, auto... args) { return object<Object>(self).must_end(args...); },
+      .accept_token = [](void* self, auto... args) { return object<Object>(self).accept_token(args...); },
+      .can_rewind = [](void* self, auto... args) { return object<Object>(self).can_rewind(args...); },
+      .rewind = [](void* self, auto... args) { return object<Object>(self).rewind(args...); },
+      .fork = [](void* self, auto... args) { return object<Object>(self).fork(args...); },
+      .mark_start = [](void* self, auto... args) { return object<Object>(self).mark_start(args...); },
+      .restart = [](void* self, auto... args) { return object<Object>(self).restart(args...); },
       .test_text =
           [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
             bool matches = false;
-            return static_cast<Object*>(self)->test_text(sequence, text, fits, &matches);
+            return object<Object>(self).test_text(sequence, text, fits, &matches);
           },
-      .accept_text = [](void* self, uint32_t sequence,
-                        std::span<const char> text) { return static_cast<Object*>(self)->accept_text(sequence, text); },
-      .forced_text = [](void* self, uint32_t sequence, std::span<char> text,
-                        size_t* size) { return static_cast<Object*>(self)->forced_text(sequence, text, size); },
+      .accept_text = [](void* self, auto... args) { return object<Object>(self).accept_text(args...); },
+      .forced_text = [](void* self, auto... args) { return object<Object>(self).forced_text(args...); },
   };
 
   void* object_ = nullptr;

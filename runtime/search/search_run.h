@@ -30,15 +30,11 @@ class SequenceModel {
   SequenceModel(Model* model, bool has_similarity)
       : self_(model),
         has_similarity_(has_similarity),
-        begin_([](void* self, const Cancellation& cancellation, uint32_t* capacity) {
-          return static_cast<Model*>(self)->begin(cancellation, capacity);
-        }),
-        grow_([](void* self, std::span<const BeamStep> steps, const Cancellation& cancellation) {
-          return static_cast<Model*>(self)->grow(steps, cancellation);
-        }),
-        logits_([](void* self, uint32_t sequence) { return static_cast<Model*>(self)->logits(sequence); }),
-        keep_([](void* self, uint32_t sequence) { static_cast<Model*>(self)->keep(sequence); }),
-        similarity_([](void* self, uint32_t step) { return static_cast<Model*>(self)->similarity(step); }) {}
+        begin_([](void* self, auto... args) { return static_cast<Model*>(self)->begin(args...); }),
+        grow_([](void* self, auto... args) { return static_cast<Model*>(self)->grow(args...); }),
+        logits_([](void* self, auto... args) { return static_cast<Model*>(self)->logits(args...); }),
+        keep_([](void* self, auto... args) { return static_cast<Model*>(self)->keep(args...); }),
+        similarity_([](void* self, auto... args) { return static_cast<Model*>(self)->similarity(args...); }) {}
 
   Status begin(const Cancellation& cancellation, uint32_t* capacity) const {
     return begin_(self_, cancellation, capacity);
