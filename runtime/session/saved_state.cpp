@@ -310,33 +310,31 @@ bool SavedState::verify(const TokenStream& stream, ByteReader* reader) {
 // Restores the state of a session that has just been reset.
 void SavedState::read(ByteReader* reader, SessionParts* parts) {
   TokenStream& stream = parts->stream;
-  OutputState& output = parts->output.state();
   const ModelConfig& config = stream.model().config();
   KvSequenceImage::read(&stream.kv(), config, reader);
   Counts saved;
   saved.read(stream.kv().token_count(), stream, reader);
   stream.set_cursor({saved.has_pending != 0, saved.pending, saved.answer_start, monotonic_ns()});
-  char healed[kMaxTokenBytes];
-  reader->get_array(healed, saved.healing_size);
-  output.healing.restore({healed, saved.healing_size}, saved.healing_place);
-  stream.states().drop_before(saved.states_begin);
-  for (uint64_t i = saved.states_begin; i < saved.token_count; ++i) {
-    stream.states().set(i, read_state(reader));
-  }
-  for (uint32_t i = 0; i < saved.buffered_count; ++i) {
-    BufferedToken& buffered = output.buffer.push();
-    read_buffered(config.vocabulary_size, reader, &buffered);
-    buffered.piece.token = stream.token_at(saved.token_count - saved.buffered_count + i);
-  }
-  RejectedTokens::Rejection rejections[RejectedTokens::kCapacity];
-  for (uint32_t i = 0; i < saved.rejected_count; ++i) {
-    const auto at = reader->get<uint64_t>();
-    rejections[i] = {at, reader->get<int32_t>()};
-  }
-  output.rejected.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
-  output.reject_newest = saved.reject_newest != 0;
-  output.ending = {static_cast<Status>(saved.pending_stop), static_cast<Status>(saved.stop)};
-  parts->output.rebuild();
+  parts->output.change_state([&](OutputState& output) {
+    char healed[kMaxTokenBytes];
+    reader->get_array(healed, saved.healing_size);
+    output.healing.restore({healed, saved.healing_size}, saved.healing_place);
+    stream.states().drop_before(saved.states_begin);
+    for (uint64_t i = saved.states_begin; i < saved.token_count; ++i) stream.states().set(i, read_state(reader));
+    for (uint32_t i = 0; i < saved.buffered_count; ++i) {
+      BufferedToken& buffered = output.buffer.push();
+      read_buffered(config.vocabulary_size, reader, &buffered);
+      buffered.piece.token = stream.token_at(saved.token_count - saved.buffered_count + i);
+    }
+    RejectedTokens::Rejection rejections[RejectedTokens::kCapacity];
+    for (uint32_t i = 0; i < saved.rejected_count; ++i) {
+      const auto at = reader->get<uint64_t>();
+      rejections[i] = {at, reader->get<int32_t>()};
+    }
+    output.rejected.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
+    output.reject_newest = saved.reject_newest != 0;
+    output.ending = {static_cast<Status>(saved.pending_stop), static_cast<Status>(saved.stop)};
+  });
 }
 
 Status SavedState::fork(const Session& from, Session* to, Error* error) {
@@ -362,9 +360,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   // The copy has no constraint and no guide.
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
-  TextOutput& output = to->parts().output;
-  output.state() = from.parts().output.state();
-  output.rebuild();
+  to->parts().output.change_state([&](OutputState& output) { output = from.parts().output.state(); });
   return Status::kOk;
 }
 

@@ -198,7 +198,7 @@ Status TextOutput::roll_back(Error* error) {
 }
 
 Status TextOutput::rewind(uint64_t count) {
-  if (count > stream_->token_count()) return Status::kInvalidArgument;
+  assert(count <= stream_->token_count());
   if (count == stream_->token_count()) return Status::kOk;
   SOTTO_TRY(truncate(count));
   if (count == 0) {

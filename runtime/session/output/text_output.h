@@ -146,9 +146,13 @@ class TextOutput {
   std::span<const RejectedTokens::Rejection> rejections() const { return state_->rejected.at(stream_->token_count()); }
   const TextMark& mark() const { return text_.mark(); }
 
-  // After a change, rebuild() must be called.
-  OutputState& state() { return *state_; }
   const OutputState& state() const { return *state_; }
+  // Calls change(state), which replaces the state, and matches the text again.
+  template <typename Change>
+  void change_state(Change change) {
+    change(*state_);
+    rebuild();
+  }
 
  private:
   TokenText text_of(uint64_t index) const;
