@@ -35,8 +35,8 @@ struct PrematureLayers {
   uint32_t count;
 };
 
-// Returns DoLa's candidate layers, which are those of Hugging Face transformers. If the head shares its weights with
-// the token embedding, the first two layers are left out, because their states mostly encode the input token.
+// Returns DoLa's candidate layers, those of Hugging Face transformers. If the head shares its weights with the token
+// embedding, the first two layers are left out, because their states mostly encode the input token.
 PrematureLayers candidate_layers(const Model& model, DolaLayers which) {
   constexpr uint32_t kMaxSpan = 2 * kMaxPrematureLayers;
   const uint32_t last = model.config().layer_count;

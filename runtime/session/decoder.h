@@ -46,7 +46,7 @@ class Decoder {
   // Returns the stop that `token` causes, or kOk if the token becomes part of the text.
   Status check_end(int32_t token) const;
 
-  // Returns whether decode() will need logits, which it does unless a stop applies before the next token.
+  // Returns whether decode() will need logits: no stop applies before the next token.
   bool needs_logits() const { return check_limits() == Status::kOk && !is_complete(); }
   // Decodes the next token and returns kOk, or returns the stop that ends the text.
   Status decode(SampledToken* sampled, SamplerState* state);
@@ -54,9 +54,8 @@ class Decoder {
   Status find_mask(TokenMask* mask);
   // Returns the sampler's view of the stream: the history, the place, and the counts of tokens.
   SampleInput sample_input() const;
-  // Fills in the values that are reported with a token: ln p, the alternatives and the entropy under the model's own
-  // logits; ln p and the number of tokens under the distribution that the sampler drew from; and the repetitiveness of
-  // the stream up to the token.
+  // Fills in the values of a piece. Under the model's own logits: ln p, the alternatives and the entropy. Under the
+  // sampler's distribution: ln p and the number of tokens. And the repetitiveness of the stream up to the token.
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:

@@ -1,5 +1,5 @@
-// The sources of drafts that need no model: prompt lookup, which copies earlier text, and the n-gram pool of lookahead
-// decoding. DraftedTokens are the tokens that these and the other sources continue.
+// The sources of drafts without a model: prompt lookup copies earlier text, and lookahead decoding keeps a pool of
+// n-grams. All sources continue DraftedTokens.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ struct LookupMatch {
 };
 
 // Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
-// tokens of the text, because the tokens after that occurrence are likely to follow again. Returns the longest match of
-// min_match to max_match tokens, and the latest among equals. Example, with a token per word: in "the cat sat on the
-// cat", the last two tokens match the first two, and `next` is the index of "sat".
+// tokens of the text. The tokens after it are likely to follow again. Returns the longest match of min_match to
+// max_match tokens, and the latest among equals. Example, with a token per word: in "the cat sat on the cat", the last
+// two tokens match the first two, and `next` is the index of "sat".
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
 // Lookahead Decoding"): the model's predictions after rejected drafts. An n-gram is drafted when the text reaches its
-// first token. The pool is a hash table of fixed size, which keeps the newest n-gram for each first token.
+// first token. The pool is a hash table of fixed size. It keeps the newest n-gram for each first token.
 class DraftPool {
  public:
   static constexpr size_t kMaxTokens = 6;  // so that an entry has 32 bytes
@@ -67,8 +67,7 @@ class DraftedTokens {
   std::span<const int32_t> drafts() const { return all().subspan(known_count_); }
   void add(int32_t draft) { tokens_[count_++] = draft; }
   void truncate(size_t draft_count) { count_ = known_count_ + draft_count; }
-  // Returns the free memory after the drafts. The caller writes drafts to it and then calls truncate() with their
-  // number.
+  // Returns the free memory after the drafts. The caller writes drafts there and passes their number to truncate().
   std::span<int32_t> space() { return {tokens_ + count_, known_count_ + KvSequence::kMaxDraftTokens - count_}; }
 
  private:

@@ -55,8 +55,8 @@ void DraftPace::report(size_t accepted, bool rejected) {
   constexpr float kRevivedRate = 0.35f;  // minimum rate after a success, so that cheap drafts get longer again
   constexpr float kGain = 0.15f;         // part of the distance to 1 by which an accepted draft moves the rate
   constexpr float kLoss = 0.2f;          // part of the distance to 0 by which a rejected draft moves it
-  // Drafts that keep failing are still tried now and then, because the text may change. Drafts that are too costly can
-  // only pay if the cost was overestimated, and a drafting session must first evaluate all tokens since its last draft.
+  // Drafts are still tried now and then after failures, because the text may change. If they are too costly, only an
+  // overestimated cost can make them pay, and a drafting session must first evaluate all tokens since its last draft.
   const uint32_t longest_pause = is_too_costly_ ? 1 << 20 : 64;
   for (size_t i = 0; i < accepted; ++i) rate_ += (1 - rate_) * kGain;
   if (accepted > 0 && !is_too_costly_) {

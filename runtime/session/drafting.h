@@ -1,14 +1,13 @@
 // Speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding"; Chen et al.
-// 2023). Drafts are tokens that may come next, and evaluating them in one batch with the pending token costs little
-// more than evaluating that token alone.
+// 2023). Drafts are tokens that may come next. Evaluating them in one batch with the pending token costs little more
+// than evaluating that token alone.
 //
-// The output is exactly the same as without drafts, in every mode, for two reasons: the result of a row does not depend
-// on the other rows of its batch, and random numbers depend only on the seed, the place in the stream, and how many
-// tokens have been rejected there. So the session draws each token from its own row of logits, as it would without
-// drafts, and a draft that equals the drawn token has saved an evaluation. A draft d is therefore accepted with
-// probability p(d), which is the paper's min(1, p/q) with q(d) = 1. A drafting session uses the random numbers of its
-// client, the session that it drafts for, because with this coupling drafts are accepted at least as often as with
-// independent random numbers.
+// The output is exactly the same as without drafts, in every mode. A row's result does not depend on the other rows of
+// its batch. Random numbers depend only on the seed, the place in the stream, and the number of tokens rejected there.
+// So the session draws each token from its own row of logits, as without drafts. If the draft equals the drawn token,
+// an evaluation is saved. A draft d is therefore accepted with probability p(d): the paper's min(1, p/q) with q(d) = 1.
+// A drafting session uses its client's random numbers. With this coupling, drafts are accepted at least as often as
+// with independent random numbers.
 //
 // The sources of drafts are the forced text of a constraint, a callback, earlier text (prompt lookup), another session,
 // the first layers of the model, and n-grams of earlier predictions (lookahead decoding). For each kind of draft, a
@@ -36,9 +35,9 @@
 
 namespace sotto {
 
-// Adapts the number of drafts per batch to the rate at which they are accepted. A batch contains the drafts whose
-// estimated probability of acceptance exceeds their cost. If no draft is worth its cost, DraftPace tries a single draft
-// now and then, at intervals that grow after each failure.
+// Adapts the number of drafts per batch to their rate of acceptance. A batch grows as long as the next draft's
+// estimated probability of acceptance exceeds its cost. If no draft is worth its cost, DraftPace tries a single draft
+// now and then, at longer intervals after each failure.
 class DraftPace {
  public:
   void restart();
@@ -72,10 +71,10 @@ class Drafting {
 
   // Validates all parameters except the drafting session itself.
   Status check(const SpeculationParams& params, Error* error) const;
-  // Replaces the parameters, which check() must have accepted, and resets all estimates. `drafter` is the stream of the
+  // Replaces the parameters and resets all estimates. check() must have accepted them. `drafter` is the stream of the
   // drafting session, or null.
   void set_params(const SpeculationParams& params, TokenStream* drafter);
-  // Stops using a drafting session, which is about to be destroyed.
+  // Stops using a drafting session before it is destroyed.
   void drop_drafter();
 
   // Evaluates the pending token together with drafts. Does nothing if an earlier batch has evaluated this token as a
@@ -89,7 +88,7 @@ class Drafting {
   // Kinds of drafts, each with its own DraftPace. Prompt lookup has three, by the length of the match.
   enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
-  // The drafts of one batch, of which the constraint forced the first `forced`.
+  // The drafts of one batch. The constraint forced the first `forced` of them.
   struct DraftRun {
     size_t count = 0;  // 0 if there are none
     size_t forced = 0;
@@ -97,8 +96,8 @@ class Drafting {
     Kind kind = kShortMatch;
   };
 
-  // A source of drafts. `draft` adds up to `remaining` drafts, and may replace `*kind`, which is initially the kind of
-  // the source.
+  // A source of drafts. `draft` adds up to `remaining` drafts. `*kind` begins as the kind of the source; `draft` may
+  // replace it.
   struct Source {
     uint32_t bit;
     Kind kind;

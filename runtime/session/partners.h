@@ -1,6 +1,6 @@
-// Links a session, the client, to two kinds of other sessions: a guide, whose logits are combined with the client's
-// (contrast.h), and a drafter, which proposes drafts for the client (drafting.h). Guides and drafters serve one client
-// each. Both ends of a link refer to each other, so that either session may be destroyed first.
+// Links a session, the client, to other sessions. A guide's logits are combined with the client's (contrast.h). A
+// drafter proposes drafts for the client (drafting.h). Each serves one client. Both ends of a link refer to each other,
+// so that either session may be destroyed first.
 #pragma once
 
 #include "runtime/base/status.h"
@@ -12,11 +12,11 @@ namespace sotto {
 // Sets the guide of a session, or removes it if `guide` is null.
 Status link_guide(SessionParts* client, SessionParts* guide, const GuideParams& params, Error* error);
 
-// Sets the sources of drafts. `drafter` is null unless a session is one of them. The drafter is reset when the link
-// begins and when it ends, because its text repeats the client's.
+// Sets the sources of drafts. `drafter` is null unless a session is one of them. The drafter's text repeats the
+// client's, so it is reset when the link begins and when it ends.
 Status link_drafter(SessionParts* client, SessionParts* drafter, const SpeculationParams& params, Error* error);
 
-// Ends all links of a session that is about to be destroyed.
+// Ends all links of a session before it is destroyed.
 void unlink_partners(SessionParts* parts);
 
 }  // namespace sotto

@@ -84,7 +84,7 @@ void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* 
 
 }  // namespace
 
-// The header of a saved state, which must agree with that of the session that restores it.
+// The header of a saved state. It must agree with the header of the session that restores it.
 struct SavedState::Header {
   static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'S', 'E', 'S'};
   static constexpr uint32_t kVersion = 4;

@@ -5,7 +5,7 @@
 //     then the bytes of token healing, the state of each token (sampler, withheld text, flags), and the buffered and
 //     rejected tokens;
 //   XXH64 of all bytes before it.
-// The format contains no sampler parameters, stops, constraint, guide or timings, and random numbers need no state
+// The format contains no sampler parameters, stops, constraint, guide or timings. Random numbers need no state
 // (runtime/base/random.h).
 #pragma once
 

@@ -178,7 +178,7 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
   return link_drafter(this, new_drafter, params, error);
 }
 
-// Begins an answer after `tokens`, which `evaluate` must append to the stream.
+// Begins an answer after `tokens`. `evaluate` must append them to the stream.
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
   SOTTO_TRY(check_tokens("tokens", tokens, stream.model().config().vocabulary_size, &last_error_));

@@ -36,8 +36,7 @@ class Session : private SessionParts {
   // Replaces the stops. The new stop strings and banned strings may begin in text that has already been emitted.
   Status set_stops(const StopParams& params, Error* error);
   // Constrains the text after the emitted tokens. Returns kInvalidState if buffered tokens cannot be rolled back. An
-  // empty reference removes the current constraint; buffered tokens that cannot be rolled back then stay, and are
-  // emitted later.
+  // empty reference removes the current constraint; it keeps such tokens, and they are emitted later.
   Status set_constraint(const TokenConstraint& constraint);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* new_guide, const GuideParams& params, Error* error);
@@ -73,7 +72,7 @@ class Session : private SessionParts {
   Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score);
   Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
 
-  // Searches for continuations of the stream, from which only buffered tokens are removed. `*sequences` are valid until
+  // Searches for continuations of the stream. Only buffered tokens are removed from it. `*sequences` are valid until
   // the next call.
   Status search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error);
 
@@ -84,12 +83,12 @@ class Session : private SessionParts {
   void reset_timings();
 
   using SessionParts::is_in_use;
-  // The parts, on which SavedState and SessionBatch work.
+  // The parts, for SavedState and SessionBatch.
   SessionParts& parts() { return *this; }
   const SessionParts& parts() const { return *this; }
 
-  // Calls function(error), which uses this session, and records its failure, if any, for last_error(). The functions
-  // above without a parameter `error` write the same object.
+  // Calls function(error) and records its failure for last_error(). Without a parameter `error`, the functions above
+  // write the same object.
   template <typename Function>
   Status run_and_record_error(Function function) const {
     if (is_in_use()) return fail_in_use(&last_error_, "session");

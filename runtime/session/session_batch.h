@@ -1,9 +1,9 @@
-// Performs one step of several sessions of the same model, whose pending tokens are evaluated in one batch, so that
-// each weight is read once. Everything else stays separate, so each session generates the same text as alone.
+// Performs one step of several sessions of the same model. Their pending tokens are evaluated in one batch, so that
+// each weight is read once. Everything else stays separate: each session generates the same text as alone.
 //
-// evaluate() evaluates the pending tokens of all sessions that need logits, and next() then continues one session,
-// evaluating a token only if evaluate() has not. Sessions with draft_tokens and those that must be re-anchored cannot
-// join the batch, so next() evaluates their tokens as usual.
+// evaluate() evaluates the pending tokens of all sessions that need logits. next() then continues one session, and
+// evaluates its token only if evaluate() has not. Sessions with draft_tokens, or before a re-anchoring, cannot join the
+// batch; next() evaluates their tokens as usual.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class SessionBatch {
   SessionBatch(const SessionBatch&) = delete;
   SessionBatch& operator=(const SessionBatch&) = delete;
 
-  // Adds a session, and marks it as in use, so that callbacks cannot change it. Rejects sessions of another model, and
-  // those that are in use already. The session must outlive the batch.
+  // Adds a session, and marks it as in use, so that callbacks cannot change it. Rejects a session that has another
+  // model or is in use already. The session must outlive the batch.
   Status add(Session* session, Error* error);
   // Evaluates the pending tokens of the sessions, with the threads of the first session.
   void evaluate();

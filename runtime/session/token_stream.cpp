@@ -231,8 +231,8 @@ Status TokenStream::mirror(std::span<const int32_t> text, uint64_t first, Cancel
   if (agreed > oldest && kv_.can_rewind(is_followed ? kept : kept - 1) && fits) {
     if (kept < known) kv_.rewind(kept);
   } else {
-    // Start again. If the text exceeds the context, only its newer half is evaluated, which leaves space for the tokens
-    // to come.
+    // Start again. If the text exceeds the context, evaluate only its newer half, to leave space for the tokens to
+    // come.
     const size_t max_tokens = params_.context_tokens;
     const size_t taken = text.size() < max_tokens ? text.size() : max_tokens / 2;
     kv_.clear();

@@ -1,8 +1,8 @@
-// The tokens of a session's prompts and answers, and the state that must stay consistent with them.
+// The tokens of a session's prompts and answers, and all state that must stay consistent with them.
 //
-// The newest token is pending: it is evaluated only when its successor is needed, perhaps in one batch with drafts. For
-// each token, a ring of TokenStates stores the state that a rewind must restore: flags and the sampler's state. The
-// constraint and the guide receive the generated tokens too, and rewind() rewinds them to the same place.
+// The newest token is pending: it is evaluated only when its successor is needed, perhaps in one batch with drafts. A
+// ring stores the state of each of the newest tokens for a rewind: flags and the sampler's state. The constraint and
+// the guide receive the generated tokens too. rewind() rewinds them to the same place.
 #pragma once
 
 #include <algorithm>
@@ -109,7 +109,7 @@ class TokenStream {
   uint64_t answer_start() const { return cursor_.answer_start; }
   uint64_t generated_count() const { return token_count() - cursor_.answer_start; }
   uint64_t answer_ns() const;  // returns the time since the answer began
-  // Starts an answer after `count` tokens, of which those from `first` on are the new prompt.
+  // Starts an answer after `count` tokens. Those from `first` on are the new prompt.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
   // After a rewind, finds the start of the answer that contains the last token.
   void find_answer_start();
@@ -119,7 +119,7 @@ class TokenStream {
 
   // Evaluates the pending token, if there is one, together with drafts.
   Status evaluate(Cancellation* cancellation, std::span<const int32_t> drafts = {}, bool want_logits = true);
-  // Returns whether evaluate_each(), which cannot evaluate drafts, may evaluate the pending token of this stream.
+  // Returns whether evaluate_each() may evaluate the pending token. It cannot evaluate drafts.
   bool can_evaluate_with_others() const {
     return cursor_.has_pending && params_.draft_tokens == 0 && kv_.can_append_with_others(cursor_.pending);
   }
@@ -130,7 +130,7 @@ class TokenStream {
   // a prefill was cancelled.
   Status evaluate_logits(Cancellation* cancellation);
 
-  // Appends a generated token, which becomes pending, and passes it to the constraint and the guide. Token healing
+  // Appends a generated token and passes it to the constraint and the guide. The token becomes pending. Token healing
   // hides its first `healed` bytes from the constraint. On failure nothing has changed.
   Status push(int32_t token, size_t healed, TokenState state);
   // Returns whether truncate(count) is possible.

@@ -2,8 +2,8 @@
 // inside a word, its last tokens are removed, and the next tokens must spell the same bytes but may continue beyond
 // them.
 //
-// Example: a prompt ends with the token " wor", which begins the longer token " world". Healing removes " wor", and the
-// next token may be " world" or " wor" but not " dog".
+// Example: a prompt ends with the token " wor", the beginning of the longer token " world". Healing removes " wor", and
+// the next token may be " world" or " wor" but not " dog".
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class Healing {
     size_ = 0;
     place_ = 0;
   }
-  // Starts healing. `tokens` have been removed from the stream, which now ends at `place`.
+  // Starts healing. `tokens` have been removed from the stream; it now ends at `place`.
   void begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place);
 
   bool has_started() const { return size_ > 0; }
@@ -36,7 +36,7 @@ class Healing {
   std::span<const char> bytes() const { return {bytes_.data(), size_}; }
   void restore(std::span<const char> bytes, uint64_t place);
 
-  // Sets the bits of the tokens that begin with the last `left` bytes or that spell a prefix of them.
+  // Sets the bits of all tokens that begin with the last `left` bytes or spell a prefix of them.
   void allow(const TokenizerView& tokenizer, size_t left, uint64_t* words) const;
 
  private:

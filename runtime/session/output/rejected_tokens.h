@@ -1,5 +1,5 @@
-// The tokens that were rejected at places of the stream, ordered by place. A rejection is valid as long as the stream
-// before its place does not change.
+// The rejected tokens of each place of the stream, ordered by place. A rejection is valid until the stream before its
+// place changes.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace sotto {
 class RejectedTokens {
  public:
   static constexpr size_t kCapacity = 256;
-  // Maximum number of rejections before a token is emitted, beyond which the text ends.
+  // The text ends after more rejections than this before a token is emitted.
   static constexpr uint32_t kMaxAttempts = 1024;
 
   // A token that was rejected at a place.
@@ -24,8 +24,7 @@ class RejectedTokens {
   // Adds a rejection and drops all rejections at later places. Returns false if there have been too many.
   bool add(uint64_t place, int32_t token);
   void drop_from(uint64_t place);
-  // Drops the rejections before `place` and restarts the count of attempts, because the token before `place` has been
-  // emitted.
+  // Drops the rejections before `place` and restarts the count of attempts: the token before `place` has been emitted.
   void discard_before(uint64_t place);
   void restore(std::span<const Rejection> rejections, uint32_t attempts);
 

@@ -41,7 +41,7 @@ void TextOutput::add_text(uint64_t begin_ns) {
 
 void TextOutput::end_text(Status stop) {
   // No token is left at this place, so its rejected tokens are allowed again. From now on, the newest token is rejected
-  // instead of the one that contains the beginning of a banned string.
+  // instead of a banned string's first one.
   if (stop == Status::kStopBanned && !state_->reject_newest) {
     state_->reject_newest = true;
     state_->rejected.drop_from(stream_->token_count());
@@ -55,13 +55,13 @@ void TextOutput::end_text(Status stop) {
 
 bool TextOutput::is_ready() const {
   if (state_->ending.pending() != Status::kOk) return true;
-  // The oldest token is certain if its text ends before all text that may belong to a banned string. If the buffer is
+  // The oldest token is certain if its text ends before any possible beginning of a banned string. If the buffer is
   // full, the token cannot wait any longer.
   return !state_->buffer.empty() && (state_->buffer.full() || state_->buffer[0].mark.end <= text_.bannable_from());
 }
 
-// Returns the index of the buffered token that contains the beginning of the banned string. If that token has already
-// been emitted, returns the newest one.
+// Returns the index of the buffered token where the banned string begins, or the newest one if that token has been
+// emitted.
 size_t TextOutput::find_ban_start() const {
   const uint64_t start = text_.ban_start();
   size_t index = 0;
@@ -130,8 +130,7 @@ size_t TextOutput::healing_left(uint64_t index) const {
   return left;
 }
 
-// Appends tokens as if they had been generated, up to the first one that the context, the guide or the constraint does
-// not take.
+// Appends tokens as if they had been generated, until the context, the guide or the constraint rejects one.
 void TextOutput::append(std::span<const int32_t> tokens) {
   Cancellation never;
   for (const int32_t token : tokens) {

@@ -1,9 +1,9 @@
-// Turns the tokens of the decoder into the pieces that the caller receives.
+// Turns the decoder's tokens into the caller's pieces.
 //
-// TextOutput buffers tokens whose text may belong to a banned string. When a banned string is complete, TextOutput
-// rewinds the stream to the token where the string begins, and rejects that token at its place, so that the decoder
-// draws another one. TextOutput also applies token healing. emit() returns the oldest buffered token, and flush()
-// returns the rest of the text at a stop.
+// A token waits in a buffer while its text may belong to a banned string. When a banned string is complete, TextOutput
+// rewinds the stream to the token where the string begins, and rejects that token at its place. The decoder then draws
+// another one. emit() returns the oldest buffered token, and flush() returns the rest of the text at a stop. TextOutput
+// also applies token healing.
 //
 // Example: with the banned string "bad day", the token " bad" waits in the buffer. If " news" is drawn after it, both
 // tokens are emitted. If " day" is drawn, the stream returns to the place of " bad", and " bad" is rejected there.
@@ -55,7 +55,7 @@ struct BufferedToken {
   std::array<Alternative, SamplerParams::kMaxAlternativeCount> alternatives;
 };
 
-// A queue of tokens whose newest elements can also be dropped. When the queue is full, its oldest token is emitted,
+// A queue of tokens, from which the newest can also be dropped. When the queue is full, its oldest token is emitted,
 // even if its text may belong to a banned string.
 class TokenBuffer {
  public:
@@ -87,8 +87,8 @@ class TokenBuffer {
 struct OutputState {
   TokenBuffer buffer;
   RejectedTokens rejected;
-  // Set if rejecting the token that contains the beginning of a banned string left no candidate. Until a token is
-  // emitted, the newest token is then rejected instead.
+  // Set if a banned string's first token was rejected and no candidate was left. The newest token is then rejected
+  // instead, until a token is emitted.
   bool reject_newest = false;
   Ending ending;
   Healing healing;
@@ -118,8 +118,8 @@ class TextOutput {
 
   // Returns whether emit() can be called before the next token is decoded.
   bool is_ready() const;
-  // Emits the oldest buffered token, with the text that is certain by now. If no token is buffered, flushes the text.
-  // If the token is the last one before a stop string, also removes the tokens after the shown text from the stream.
+  // Emits the oldest buffered token, with all text that is certain by now. If no token is buffered, flushes the text.
+  // After the last token before a stop string, also removes the tokens after the shown text from the stream.
   Status emit(Piece* piece);
   // Emits the withheld text at a stop. Every stop except kStopCancelled ends the text.
   Status flush(Status stop, Piece* piece);
@@ -147,7 +147,7 @@ class TextOutput {
   const TextMark& mark() const { return text_.mark(); }
 
   const OutputState& state() const { return *state_; }
-  // Calls change(state), which replaces the state, and matches the text again.
+  // Replaces the state by change(state), and matches the text again.
   template <typename Change>
   void change_state(Change change) {
     change(*state_);

@@ -1,5 +1,5 @@
-// Turns the bytes of tokens into whole UTF-8 characters, and finds stop strings and banned strings even if they span
-// several tokens. Text that may be the beginning of a stop string is therefore withheld.
+// Turns the bytes of tokens into whole UTF-8 characters, and finds stop strings and banned strings across tokens. Text
+// is withheld while it may begin a stop string.
 //
 // Example: with the stop string "</s>", the tokens "Hi <", "/" and "b>" give the texts "Hi ", "" and "</b>".
 #pragma once
@@ -38,9 +38,9 @@ class TextStream {
   // cut().
   Found append(std::span<const char> bytes, size_t healed);
   uint64_t ban_start() const { return ban_start_; }
-  // Returns how many bytes of the last token come after the end of a text that a stop string has ended.
+  // Returns how many bytes of the last token come after the end, if a stop string has ended the text.
   size_t bytes_after_end() const { return bytes_after_end_; }
-  // Appends the text of a token that has been accepted before, and ignores stop strings and banned strings in it.
+  // Appends the text of a token again, and ignores stop strings and banned strings in it.
   void replay(std::span<const char> bytes, size_t healed);
 
   const TextMark& mark() const { return mark_; }
@@ -48,7 +48,7 @@ class TextStream {
   // Returns to an earlier state. take() does not return text a second time.
   void cut(const TextMark& mark);
 
-  // Return the offset of the text that may be the beginning of a stop string or of a banned string, or end().
+  // Return the offset of a possible beginning of a stop string or of a banned string, or end().
   uint64_t withheld_from() const { return end() - stops_->stop_strings().partial_length(mark_.stop); }
   uint64_t bannable_from() const { return end() - stops_->banned_strings().partial_length(mark_.ban); }
 
@@ -62,8 +62,8 @@ class TextStream {
   void resume(uint64_t withheld);
 
  private:
-  // Capacity for the beginning of a stop string, the token that contains the beginning of a banned string, the rest of
-  // the banned string, and one more token.
+  // Capacity for the beginning of a stop string, the token where a banned string begins, the rest of the banned string,
+  // and one more token.
   static constexpr size_t kCapacity =
       2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
 
