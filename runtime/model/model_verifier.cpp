@@ -194,7 +194,7 @@ struct RangeBlock {
     }
     return Error::kNoOffset;
   }
-  // Returns whether one of the ranges, which are disjoint, shares bytes with another one.
+  // Returns whether one of the disjoint ranges shares bytes with another one.
   bool overlaps(const Range& other) const {
     const Range* const after =
         std::lower_bound(ranges, ranges + count, other.end, [](const Range& a, uint64_t end) { return a.begin < end; });

@@ -64,7 +64,7 @@ Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorNam
                  ": ", parts...);
 }
 
-// The bytes of a file whose header has been verified.
+// The bytes of a file with a verified header.
 struct FileBytes {
   const uint8_t* bytes;
   size_t size;

@@ -95,7 +95,7 @@ class ModelView {
   std::span<const int32_t> end_of_text_tokens() const;
   const SamplingDefaults& sampling_defaults() const { return sampling_defaults_; }
 
-  // Returns a hash of the shapes and values of all tensors, which does not depend on packed sections.
+  // Returns a hash of the shapes and values of all tensors. It does not depend on packed sections.
   uint64_t fingerprint() const;
 
   ByteRange metadata() const;

@@ -26,7 +26,7 @@ enum class PrefixSpace : uint8_t { kNever = 0, kIfMissing = 1, kIfMissingAtStart
 // The place of the space that a word gets if the pre-tokenizer strips white space. kNone: the word gets no space.
 enum class WordSpace : uint8_t { kNone = 0, kBefore = 1, kAfter = 2 };
 
-// A BPE merge of two tokens, whose rank is its index in the list of merges.
+// A BPE merge of two tokens. Its rank is its index in the list of merges.
 struct TokenMerge {
   uint32_t left;
   uint32_t right;
@@ -63,7 +63,7 @@ enum SpaceRule : uint8_t {
   kAllSpaceRules = 31
 };
 
-// The maximum number of combining classes in a model, which limits how often a mark is read. Unicode has 55 besides 0.
+// The maximum number of combining classes in a model. It limits how often a mark is read. Unicode has 55 besides 0.
 inline constexpr int kMaxCombiningClasses = 64;
 
 // The flag of a trie unit that contains a value. Every other unit contains the byte that leads to it, an offset, and
@@ -140,14 +140,14 @@ inline constexpr size_t kMaxMergeProbes = 256;
 // The maximum size of a token. Longer tokens are rejected, so that text buffers can have a fixed size.
 inline constexpr uint32_t kMaxTokenBytes = 1024;
 
-// The maximum size of a merged token in a model whose merges do not ascend (merges_ascend).
+// The maximum size of a merged token in a model without ascending merges (merges_ascend).
 inline constexpr size_t kMaxUnorderedTokenBytes = 128;
 
 // Points `view` at the arrays of a FlatBuffers table that has been verified.
 void read_tokenizer(const format::Tokenizer& table, TokenizerView* view);
 
-// Checks all properties on which the memory safety and the time bounds of encoding and decoding depend, and computes
-// the fields that are not in the file.
+// Checks everything that makes encoding and decoding safe in memory and bounded in time, and computes the fields that
+// are not in the file.
 Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error);
 
 }  // namespace sotto

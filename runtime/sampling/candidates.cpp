@@ -171,8 +171,8 @@ const float* Candidates::weights() {
   return weights_.data();
 }
 
-// Returns weights whose sums and draws include only the tokens of the set. A draw may have restricted them to the
-// recorded truncation, which then need not be carried out.
+// Returns weights for sums and draws over the set. A draw may have restricted them to the recorded truncation; it need
+// not be carried out then.
 const TokenWeights& Candidates::remaining_weights() {
   if (!weights_.is_restricted()) weights();
   return weights_;

@@ -1,15 +1,15 @@
 // The tokens that the stages have not dropped, and their logits, in the order of token ids.
 //
-// At first the set is the caller's whole array, which is copied to the sampler's memory only when a stage changes
-// logits or drops tokens. A temperature is only recorded, and only the weights apply it, until a stage changes logits.
-// A truncation is recorded too, because a draw may follow: if many tokens remain, skipping the others in the draw is
-// faster than dropping them. The members that depend on the set drop the tokens of a recorded truncation first.
+// At first the set is the caller's whole array. It is copied to the sampler's memory only when a stage changes logits
+// or drops tokens. A temperature is only recorded. The weights apply it, and the logits do so when a stage changes
+// them. A truncation is recorded too, because a draw may follow: if many tokens remain, the draw skips the others
+// faster than they could be dropped. All members that depend on the set drop them first.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
 // summed as fixed-point integers (to_fixed in kernels/math.h), so that a sum does not depend on the order of its terms.
 // A logit of NaN counts as -infinity and has the weight 0.
 //
-// Some truncations keep a prefix of the sorted order, whose end Ranking (ranking.h) finds.
+// Some truncations keep a prefix of the sorted order. Ranking (ranking.h) finds its end.
 #pragma once
 
 #include <cassert>
@@ -52,7 +52,7 @@ class TokenWeights {
   // Computes exp((l - max) / T) for each logit l. `max` is the largest logit and must be greater than -infinity. The
   // logits must not change until the next clear() or compute().
   void compute(const Kernels& kernels, std::span<const float> logits, float max, float inverse_temperature);
-  // Restricts the sum and the draws to the tokens that a truncation keeps, whose weights stay the same. The values of
+  // Restricts the sum and the draws to the tokens that a truncation keeps. Their weights stay the same. The values of
   // the truncation must not change until the next compute().
   void restrict_to(const Kernels& kernels, const Truncation& truncation);
   // Invalidates the weights.
@@ -67,7 +67,7 @@ class TokenWeights {
     return zero_unless(!(l >= max_), (max_ - l) * inverse_temperature_);
   }
   uint64_t total() const { return total_; }
-  // Returns the first index at which the running sum of weights exceeds `target`. Requires target < total().
+  // Returns the first index where the running sum of weights exceeds `target`. Requires target < total().
   size_t find(uint64_t target) const;
   size_t positive_count() const;
 
@@ -122,8 +122,8 @@ class Candidates {
   // Replaces the logit of a token by change(logit), if the token is in the set.
   template <typename Change>
   void change_logit(int32_t token, Change change);
-  // Divides the logits by the recorded temperature, and calls change(logits), which replaces them. `logits` is a
-  // std::span<float>. The other members may be called in `change` before it writes.
+  // Divides the logits by the recorded temperature, and calls change(logits) with a std::span<float> to write to.
+  // `change` may call the other members before it writes.
   template <typename Change>
   void change_logits(Change change);
   // Records a temperature T > 0. Several temperatures are multiplied.
@@ -144,10 +144,10 @@ class Candidates {
   size_t positive_weight_count();
   // Returns ln p = (l - max) / T - ln total of a token, or -infinity if its logit is -infinity or it is not in the set.
   double log_probability(int32_t token);
-  // Draws a token by inversion: returns the first one at which the sum of weights exceeds `random` / 2^64 of the total.
+  // Draws a token by inversion: returns the first one where the sum of weights exceeds `random` / 2^64 of the total.
   int32_t draw(uint64_t random);
 
-  // Truncations. Each must leave at least one token. The first three usually only record which tokens they keep.
+  // Truncations. Each must leave at least one token. The first three are usually only recorded.
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
   void keep_from_weight(float floor);

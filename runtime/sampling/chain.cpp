@@ -90,8 +90,7 @@ Chain Chain::make(const SamplerParams& params) {
     chain.stages_[chain.count_++] = stage;
   }
   if (!is_greedy(params)) return chain;
-  // After the last stage that may change the most likely token, no stage affects greedy selection, so the rest is
-  // removed.
+  // Greedy selection does not depend on the stages after the last one that reorders.
   while (chain.count_ > 0 && !has(chain.stages_[chain.count_ - 1], kReorders)) --chain.count_;
   return chain;
 }

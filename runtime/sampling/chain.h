@@ -17,7 +17,7 @@ inline bool has_zero_temperature(const SamplerParams& params) {
   return !(params.temperature > 0) && !(params.temperature_range > 0);
 }
 
-// Returns whether the most likely token is always selected, because the temperature is 0 or the selection is greedy.
+// Returns whether the most likely token is always selected: the temperature is 0 or the selection is greedy.
 inline bool is_greedy(const SamplerParams& params) {
   return has_zero_temperature(params) || params.selection == Selection::kGreedy;
 }
@@ -30,7 +30,7 @@ class Chain {
     bool all_but_reweighing = false;  // all stages except those that change logits because of the text
   };
 
-  // Builds the chain for `params`, which must have passed check_stages().
+  // Builds the chain. `params` must have passed check_stages().
   static Chain make(const SamplerParams& params);
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
@@ -46,8 +46,7 @@ class Chain {
 // Returns the order of all stages: a predefined one, or the one in `params`.
 std::span<const StageKind> stage_order(const SamplerParams& params);
 
-// Checks that `params.stages` contains only known stages, each at most once, and all stages that the parameters turn
-// on.
+// Checks that `params.stages` contains only known stages, each at most once, and every stage that is on.
 Status check_stages(const SamplerParams& params, Error* error);
 
 // Returns kUnsupported if the parameters need a stage or a selection that is not part of this build.

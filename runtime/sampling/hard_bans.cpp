@@ -13,7 +13,7 @@ void ban(uint64_t* words, std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) ban(words, token);
 }
 
-// Keeps the tokens of a list, which is in ascending order.
+// Keeps the tokens of a list in ascending order.
 void keep(uint64_t* words, size_t word_count, std::span<const int32_t> tokens) {
   size_t at = 0;
   for (size_t i = 0; i < word_count; ++i) {

@@ -1,6 +1,6 @@
-// Statistics of the history for the stages that reduce repetition: the tokens in reverse order, the earlier occurrences
-// of the newest tokens, and the weights of the penalty window. Each is computed on demand and kept for the other
-// stages until begin(), or until in_order() or table() lets a caller overwrite it.
+// Statistics of the history for stages against repetition: the tokens in reverse order, the earlier occurrences of the
+// newest tokens, and the weights of the penalty window. Each is computed on demand and kept for the other stages until
+// begin(), or until in_order() or table() lets a caller overwrite it.
 #pragma once
 
 #include <bit>
@@ -54,7 +54,7 @@ class PastTokens {
   // Returns the number of tokens in a window of the newest `window` tokens. It is less than `window` if the history is
   // shorter, the window exceeds the capacity, or the prompt does not count.
   size_t reach(size_t window) const;
-  // Returns the number of generated tokens, which are the newest ones.
+  // Returns the number of generated tokens. They are the newest ones.
   size_t generated_count() const { return generated_count_; }
   const TokenHistory& history() const { return history_; }
 
@@ -64,8 +64,8 @@ class PastTokens {
   std::span<const int32_t> in_order();
 
   // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
-  // common prefix of reversed() and reversed().subspan(k), which is the number of tokens before the k newest ones that
-  // repeat the end of the text. Element 0 has no meaning.
+  // common prefix of reversed() and reversed().subspan(k): so many tokens before the k newest ones repeat the end of
+  // the text. Element 0 has no meaning.
   std::span<const uint32_t> repeats();
 
   // Returns the distinct tokens of the penalty window with their weights. With a slope s > 0, a token of age a in a

@@ -1,10 +1,10 @@
 // Finds tokens by their rank in the sorted order of logits, without sorting.
 //
-// The sorted order is descending logit, then ascending index, which sort_key() encodes as an integer. A truncation
-// needs only the border of this order: the key at which a sum over it reaches a target. Ranking::find_prefix() and
-// key_of_rank() find the border in three steps. First, a sample gives an interval of logits that probably contains the
-// border; then one vectorized pass sums the weights above the interval; and last, a weighted selection (select_by_sum)
-// finds the border among the few tokens in the interval.
+// The sorted order is descending logit, then ascending index; sort_key() encodes it as an integer. A truncation needs
+// only the border of this order, the key where a sum over it reaches a target. Ranking::find_prefix() and key_of_rank()
+// find the border in three steps. A sample gives an interval of logits that probably contains the border. One
+// vectorized pass sums the weights above the interval. A weighted selection (select_by_sum) then finds the border among
+// the few tokens in the interval.
 //
 // Example: the logits 1, 3, 2, 3 have the sorted order 1, 3, 2, 0 (indices). The sums of their probabilities in this
 // order are 0.40, 0.80, 0.95 and 1. With top_p = 0.75, two tokens remain, and the border is the key of index 3. Only
@@ -65,13 +65,13 @@ inline KeyRange range_of(std::span<const uint64_t> keys) {
   return {*std::min_element(min, min + kChains), *std::max_element(max, max + kChains)};
 }
 
-// Weighted selection. Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order,
+// Weighted selection. Sums measure(key_index(key)) over the keys in ascending order, and returns the key where the sum
 // reaches `target` >= 1, or kNoKey if it never does.
 //
 // Each round divides the range of the keys into buckets, sums the measure over each bucket, and continues in the bucket
-// that contains the target: a radix selection, or a quickselect with 1,024 pivots. The buckets depend on the high half
-// of a key only, so keys with equal high halves must already be in ascending order. Permutes the keys. `sums` is
-// working memory for kBucketCount sums.
+// of the target: a radix selection, or a quickselect with 1,024 pivots. The buckets depend only on the high halves of
+// the keys, so keys with equal high halves must already be in ascending order. Permutes the keys. `sums` is working
+// memory for kBucketCount sums.
 template <typename Measure>
 uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
   constexpr size_t kSorted = 128;
@@ -118,9 +118,9 @@ class Ranking {
   // Initializes the memory.
   void init();
 
-  // Sets the logits, which must not change between the first call of another member and the next set().
+  // Sets the logits. They must not change between the first call of another member and the next set().
   void set(const Kernels& kernels, std::span<const float> logits);
-  // Sets the logits that remain after a truncation, which must include the largest one.
+  // Sets the logits that remain after a truncation. They must include the largest one.
   void truncate(std::span<const float> logits);
 
   float max();
@@ -128,8 +128,8 @@ class Ranking {
   size_t argmax() const;
   // Returns the key of the token with rank `rank` in the sorted order, from 1 to logits.size().
   uint64_t key_of_rank(size_t rank);
-  // Returns the key of the last token of the shortest prefix whose weights sum to at least `target`. `weights` must not
-  // decrease as the logits increase. `total` is their sum in fixed point, and `target` is from 1 to `total`.
+  // Returns the last key of the shortest prefix with a sum of weights of at least `target`. `weights` must not decrease
+  // as the logits increase. `total` is their sum in fixed point, and `target` is from 1 to `total`.
   uint64_t find_prefix(const float* weights, uint64_t total, uint64_t target);
   // Returns a lower bound of the k-th largest logit: the k-th largest of the maxima of all blocks, or -infinity if
   // there are fewer blocks.

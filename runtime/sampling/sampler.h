@@ -1,6 +1,6 @@
 // A Sampler takes logits and a mask, runs the chain of stages, and selects one token. A session owns a Sampler and
-// stores the state of its selections per token, whereas a StandaloneSampler stores the state itself and serves the
-// logits of any runtime.
+// stores the state of its selections per token. A StandaloneSampler stores the state itself and serves the logits of
+// any runtime.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,7 @@ namespace sotto {
 struct SampledToken {
   int32_t token;
   // ln p under the distribution that the token was selected from, or NaN unless SamplerParams::log_probabilities is
-  // set. For greedy selection, this is the distribution after the last stage that may change which token is the most
-  // likely one (Chain::make()).
+  // set. For greedy selection, this is the distribution after the last stage that reorders tokens (Chain::make()).
   float sampled_log_probability;
   // Number of tokens that could be drawn from that distribution, or 0 unless SamplerParams::statistics is set. It is 1
   // for greedy selection.
@@ -38,7 +37,7 @@ struct SampledToken {
 // token is always an allowed one.
 //
 // Allowed tokens, suppressed tokens and bad words limit the mask (constrain), so they always hold. If the stages ban
-// every token that the mask allows, the stages that ban are skipped.
+// every allowed token, those that ban are skipped.
 //
 // NaN counts as -infinity. If all logits are -infinity, the lowest allowed id is selected. If some are +infinity, these
 // tokens are equally likely and no others are drawn.
@@ -67,8 +66,8 @@ class Sampler {
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       SamplerState* state);
 
-  // Returns the candidates after bans, biases, forcing, penalties and the bias of the watermark, which are the stages
-  // that change logits because of the text. Temperature, smoothing and truncations are not applied.
+  // Returns the candidates after the stages that change logits because of the text: bans, biases, forcing, penalties
+  // and the bias of the watermark. Temperature, smoothing and truncations are not applied.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Returns the candidates after all stages, before the selection. If the selection is greedy, only the most likely one
   // remains.

@@ -105,7 +105,7 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
               "; it must be finite or -infinity");
 }
 
-// Accepts any stage: check_stages() validates the list, which may contain each stage once.
+// Accepts any stage: check_stages() validates the list. It may contain each stage once.
 Status check_element(const char*, uint64_t, StageKind, const SamplerContext&, Error*) { return Status::kOk; }
 Status check_element(const char* name, uint64_t index, int32_t token, const SamplerContext& context, Error* error) {
   if (is_token(token, context.vocabulary_size)) return Status::kOk;
@@ -149,7 +149,7 @@ Status check_lists(const SamplerParams& params, const SamplerContext& context, E
   return Status::kOk;
 }
 
-// Rejects selections next to tournament and Gumbel watermarks, which replace the selection.
+// Rejects selections next to tournament and Gumbel watermarks: these replace the selection.
 Status check_watermark_selection(const SamplerParams& p, Error* error) {
   if (!replaces_selection(p.watermark.scheme) || (p.selection == Selection::kMultinomial && !has_zero_temperature(p)))
     return Status::kOk;

@@ -15,8 +15,7 @@ namespace sotto {
 // overflow.
 size_t list_size(const SamplerParams& params);
 
-// Memory for two copies of the parameters' lists, one of which is in use while the other receives the lists of new
-// parameters.
+// Memory for two copies of the parameters' lists. One is in use while the other receives the lists of new parameters.
 class ListMemory {
  public:
   // Takes memory for two sets of lists of `list_bytes` bytes.

@@ -40,7 +40,7 @@ class BeamSlots {
   void grow(std::span<const BeamStep> steps);
   void commit();
   void roll_back();
-  // Keeps one sequence, which becomes sequence 0, and ends all others.
+  // Keeps one sequence as sequence 0, and ends all others.
   void keep(uint32_t sequence);
 
   // Returns the number of tokens of a sequence.
@@ -88,13 +88,13 @@ class Beams {
   // number of tokens that a beam can have before the model's positions are exhausted. The stream must not be empty.
   Status begin(const Cancellation& cancellation, uint32_t* capacity);
 
-  // Evaluates 1 to sequence_count steps in one batch, after which the steps are the live beams. logits(i) are the
-  // logits after step i, and the caller may overwrite them. On failure the old beams stay live but lose their logits.
-  // The logits of the stream are lost in either case.
+  // Evaluates 1 to sequence_count steps in one batch. The steps are then the live beams. logits(i) are the logits after
+  // step i, and the caller may overwrite them. On failure the old beams stay live but lose their logits. The logits of
+  // the stream are lost in either case.
   Status grow(std::span<const BeamStep> steps, const Cancellation& cancellation);
   std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
 
-  // Keeps one beam, which becomes beam 0, and ends all others. The indices of logits() do not change.
+  // Keeps one beam as beam 0, and ends all others. The indices of logits() do not change.
   void keep(uint32_t beam) { slots_.keep(beam); }
 
   // Compares the final hidden state of a step of the last grow() with those of the earlier tokens in its window, and

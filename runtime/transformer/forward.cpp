@@ -292,7 +292,7 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const TokenBatch& batch,
   const Forward& stream = *in.forward;
   SlotWindow window;
   if (in.window.empty()) window = stream.ring_.window_of(in.position);
-  // With one thread, all heads share one array of scores, which then stays in the cache.
+  // With one thread, all heads share one array of scores, so that it stays in the cache.
   float* scores = stream.scores_ + (pool_ == nullptr ? 0 : head * stream.visible_count_);
   stream.ring_.attend(model_->kernels(), layer, head, in.window.empty() ? window.view() : in.window,
                       scratch_ + row * 3 * width + head * config.head_size, scores,

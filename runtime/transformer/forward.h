@@ -70,9 +70,8 @@ class Forward {
   Status evaluate(const TokenBatch& batch, const Cancellation& cancellation);
 
   // Evaluates one row of each of several streams of the same model, at most row_capacity(), so that each weight is read
-  // once for all rows. The activations are stored in this forward pass, which must be that of rows[0]. Afterwards,
-  // every forward pass is in the same state as if it had evaluated its row alone and computed the logits. `pool` may be
-  // null.
+  // once for all rows. The activations are stored in this forward pass, that of rows[0]. Afterwards, every forward pass
+  // is in the same state as if it had evaluated its row alone and computed the logits. `pool` may be null.
   void evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool);
   size_t row_capacity() const { return row_capacity_; }
 
@@ -82,7 +81,7 @@ class Forward {
   size_t logit_row_count() const { return logit_row_count_; }
   std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
-  // Computes only those logits of a row that `mask` allows, which is much faster than computing all of them if
+  // Computes only those logits of a row that `mask` allows. This is much faster than computing all of them if
   // should_restrict_logits(mask) is true. The others in logits(0) are undefined.
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool should_restrict_logits(const TokenMask& mask) const;
@@ -91,7 +90,7 @@ class Forward {
   // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // Applies the final norm and the head to `count` hidden states, which begin `stride` floats apart, and writes their
+  // Applies the final norm and the head to `count` hidden states that begin `stride` floats apart, and writes their
   // logits to `logits`, as (state, token). The rows of the last batch and logits() do not change.
   void apply_head(const float* states, size_t stride, size_t count, float* logits);
 

@@ -31,8 +31,8 @@ class LayerStates {
   float* states_ = nullptr;  // (layer, row % row_count, width)
 };
 
-// The final states of the tokens in the slots of a KV ring, which contrastive search (Su et al. 2022) compares. They
-// are normalized to length 1, so that a dot product is a cosine.
+// The final states of the tokens in the slots of a KV ring. Contrastive search (Su et al. 2022) compares them. They are
+// normalized to length 1, so that a dot product is a cosine.
 class HiddenHistory {
  public:
   void layout(Arena& arena, size_t slot_count, size_t width);

@@ -5,9 +5,9 @@
 // and the newest tokens again from position 0. A shift re-anchors as soon as the ring is full, whereas overwriting
 // postpones this until the model's positions are exhausted.
 //
-// A KvSequence also evaluates drafts, which are tokens that may follow the last one. The result of a row does not
-// depend on the other rows of its batch, so the row of a correct draft is final. The row of a wrong draft occupies a
-// slot after the end of the stream, which nothing reads until a later token overwrites it.
+// A KvSequence also evaluates drafts, tokens that may follow the last one. The result of a row does not depend on the
+// other rows of its batch, so the row of a correct draft is final. The row of a wrong draft occupies a slot after the
+// end of the stream, which nothing reads until a later token overwrites it.
 #pragma once
 
 #include <cstddef>

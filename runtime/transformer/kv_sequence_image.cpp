@@ -25,7 +25,7 @@ bool verify_rows(ByteReader* reader, size_t rows, size_t width) {
   int8_t row[kMaxHeadSize];
   for (size_t i = 0; i < rows && !reader->failed(); ++i) {
     reader->get_array(row, width);
-    // The kernels add pairs of products in 16 bits, which would overflow with -128.
+    // The kernels add pairs of products in 16 bits; with -128 they would overflow.
     if (std::any_of(row, row + width, [](int8_t value) { return value == -128; })) return false;
   }
   return !reader->failed();

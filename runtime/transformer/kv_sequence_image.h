@@ -25,7 +25,7 @@ class KvSequenceImage {
   // `sequence` does not change.
   static bool verify(const KvSequence& sequence, const ModelConfig& config, ByteReader* reader,
                      KvSequencePosition* saved);
-  // Restores the output of write(), which verify() must have accepted.
+  // Restores the output of write(). verify() must have accepted it.
   static void read(KvSequence* sequence, const ModelConfig& config, ByteReader* reader);
 
   // Copies a stream, including its logits.

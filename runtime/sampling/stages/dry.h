@@ -17,7 +17,7 @@ class BreakerSet {
   // Starts without members.
   void init();
 
-  // Sets the members: `tokens`, and all tokens whose bytes contain one of `texts`.
+  // Sets the members: `tokens`, and all tokens with one of `texts` in their bytes.
   void set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes);
 
   bool contains(int32_t token) const {

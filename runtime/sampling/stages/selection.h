@@ -30,8 +30,8 @@ int32_t select_greedy(Candidates& candidates);
 // id.
 int32_t select_gumbel(Candidates& candidates, uint64_t seed);
 
-// Draws in proportion to probability, by inversion: returns the first token, in the order of ids, at which the running
-// sum of weights exceeds random / 2^64 of the total. A token with less than 2^-41 of the largest probability is never
+// Draws in proportion to probability, by inversion: returns the first token, in the order of ids, where the running sum
+// of weights exceeds random / 2^64 of the total. A token with less than 2^-41 of the largest probability is never
 // drawn. If every logit is -infinity, returns the lowest id.
 int32_t select_multinomial(Candidates& candidates, uint64_t random);
 
@@ -44,14 +44,14 @@ int32_t select_multinomial(Candidates& candidates, uint64_t random);
 //   s = sum t_i b_i / sum t_i^2, where t_i = ln((i+1)/i) and b_i = ln(p_i / p_i+1).
 void truncate_mirostat(Candidates& candidates, uint32_t m, float mu);
 
-// Version 2 keeps the tokens whose surprise -log2 p is at most mu.
+// Version 2 keeps the tokens with a surprise -log2 p of at most mu.
 void truncate_mirostat_v2(Candidates& candidates, float mu);
 
 // Returns mu - eta (S - tau), where S is the surprise of the selected token in the truncated distribution.
 float next_mu(Candidates& candidates, int32_t selected, const SamplerParams& params, float mu);
 
-// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens whose probability is near a goal. The goal moves, so
-// that the mean probability of the selected tokens stays near the target.
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) prefers tokens with a probability near a goal. The goal moves, so that
+// the mean probability of the selected tokens stays near the target.
 struct AdaptiveP {
   float target;
   float decay;

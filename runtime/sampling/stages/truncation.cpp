@@ -23,7 +23,7 @@ void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {
   candidates.keep_up_to(border);
 }
 
-// Keeps the tokens whose weight is at least `min_weight`, and at least `min_keep` tokens. The most likely token always
+// Keeps the tokens with a weight of at least `min_weight`, and at least `min_keep` tokens. The most likely token always
 // stays.
 void keep_weights(Candidates& candidates, double min_weight, size_t min_keep) {
   const float floor = min_weight < 1 ? static_cast<float>(min_weight) : 1.0f;
@@ -69,16 +69,16 @@ std::span<const float> sort_weights(Candidates& candidates, const SamplerScratch
   const size_t count = candidates.count();
   uint32_t* from = scratch.words;
   uint32_t* to = from + count;
-  uint64_t* places = scratch.bucket_sums;
+  uint64_t* offsets = scratch.bucket_sums;
   const float* weights = candidates.weights();
   for (size_t i = 0; i < count; ++i) from[i] = kOne - std::bit_cast<uint32_t>(weights[i]);
   for (int shift = 0; shift < 30; shift += kBucketBits) {
     const auto digit = [shift](uint32_t number) { return number >> shift & (kBucketCount - 1); };
-    std::fill_n(places, kBucketCount, 0);
-    for (size_t i = 0; i < count; ++i) ++places[digit(from[i])];
+    std::fill_n(offsets, kBucketCount, 0);
+    for (size_t i = 0; i < count; ++i) ++offsets[digit(from[i])];
     uint64_t next = 0;
-    for (size_t d = 0; d < kBucketCount; ++d) next += std::exchange(places[d], next);
-    for (size_t i = 0; i < count; ++i) to[places[digit(from[i])]++] = from[i];
+    for (size_t d = 0; d < kBucketCount; ++d) next += std::exchange(offsets[d], next);
+    for (size_t i = 0; i < count; ++i) to[offsets[digit(from[i])]++] = from[i];
     std::swap(from, to);
   }
   for (size_t i = 0; i < count; ++i) from[i] = kOne - from[i];
@@ -102,8 +102,8 @@ void top_k(Candidates& candidates, const StageInput& input) {
   candidates.keep_top(std::max(input.params.top_k, input.params.min_keep));
 }
 
-// Top-p or nucleus sampling (Holtzman et al. 2020): keeps the shortest prefix of the sorted tokens whose probabilities
-// sum to at least p. After t tokens, p is top_p decay^t, but no less than top_p_min (Lee et al. 2022).
+// Top-p or nucleus sampling (Holtzman et al. 2020): keeps the shortest prefix of the sorted tokens with a probability
+// of at least p. After t tokens, p is top_p decay^t, but no less than top_p_min (Lee et al. 2022).
 void top_p(Candidates& candidates, const StageInput& input) {
   const SamplerParams& params = input.params;
   const double decay = bounded_power(static_cast<double>(params.top_p_decay), input.state.top_p_step);
@@ -165,14 +165,14 @@ void top_n_sigma(Candidates& candidates, const StageInput& input) {
   candidates.keep_from_logit(min_logit);
 }
 
-// Top-h (Potraghloo et al. 2025): keeps the longest prefix of the sorted tokens whose -sum p ln p is at most h H.
+// Top-h (Potraghloo et al. 2025): keeps the longest prefix of the sorted tokens with -sum p ln p <= h H.
 void top_h(Candidates& candidates, const StageInput& input) {
   const size_t min_keep = input.params.min_keep;
   if (is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
   const auto log_total = static_cast<float>(ln(candidates.total()));
-  // Computes -p ln p = weight (gap + ln total) / total, without the division, as an integer number of 2^-36, which is
-  // the last bit of a double in [2^16, 2^17).
+  // Computes -p ln p = weight (gap + ln total) / total, without the division, as an integer number of 2^-36, the last
+  // bit of a double in [2^16, 2^17).
   const auto surprise = [&](size_t i) {
     constexpr double kBase = 0x1p16;
     const float s = zero_unless(weights[i] > 0, weights[i] * (candidates.gap(i) + log_total));
@@ -220,7 +220,7 @@ void typical(Candidates& candidates, const StageInput& input) {
 }
 
 // Tail-free sampling (Phan 2019): for the sorted p, let d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)|. Keeps the longest
-// prefix whose sum of d is at most z times the total, or all tokens if the total is 0.
+// prefix with a sum of d of at most z times the total, or all tokens if the total is 0.
 void tail_free(Candidates& candidates, const StageInput& input) {
   constexpr size_t kBlock = 256;  // number of second differences per partial sum
   const size_t min_keep = input.params.min_keep;
