@@ -82,7 +82,7 @@ struct AttentionRowsArgs {
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
-// The distance in bytes at which weights, keys and values are prefetched: two pages, because the hardware prefetcher
+// The distance in bytes at which weights, keys and values are prefetched: two pages, since the hardware prefetcher
 // stops at the end of a page.
 inline constexpr size_t kPrefetchDistance = 8192;
 
@@ -100,7 +100,7 @@ struct CollectedSum {
 //   gelu_tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016)
 //   gelu_erf: x/2 (1 + erf(x/sqrt 2)); relu: max(x, 0); silu: x / (1 + exp(-x))
 //   tanh: tanh(x); quick_gelu: x / (1 + exp(-1.702 x)); squared_relu: max(x, 0)^2
-// Model files contain the values, which count from 0 in this order.
+// Model files contain the values. They count from 0 in this order.
 #define SOTTO_ACTIVATIONS(X) \
   X(kGeluTanh, gelu_tanh)    \
   X(kGeluErf, gelu_erf)      \
@@ -173,9 +173,8 @@ struct Kernels {
   // null, only the sum is computed.
   float (*exp_shifted)(const float* x, size_t n, float max, float* y);
 
-  // Computes weights, which are unnormalized probabilities: y_i = 1 if x_i = max, and exp((x_i - max) * scale)
-  // otherwise. Returns the sum of to_fixed(y_i) (kernels/math.h). No x_i may exceed max; -infinity and NaN give 0. y
-  // may be x.
+  // Computes weights (unnormalized probabilities): y_i = 1 if x_i = max, and exp((x_i - max) * scale) otherwise.
+  // Returns the sum of to_fixed(y_i) (kernels/math.h). No x_i may exceed max; -infinity and NaN give 0. y may be x.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
   // Keeps the elements with key_i >= floor (so no NaN), in order, and returns their number. Writes x_i to kept_x, and
@@ -187,8 +186,8 @@ struct Kernels {
   // Sums the elements above one bound and collects those between two bounds. Elements with x_i >= ceiling add
   // to_fixed(weight_i) to the sum; weights are from 0 to 1. For elements with floor <= x_i < ceiling, writes first + i
   // to `between`, in ascending order. If the ceiling is NaN, nothing is summed, and all elements with x_i >= floor are
-  // collected. `between` must have capacity for n elements, of which those after the collected ones may be overwritten.
-  // It may be null if floor >= ceiling.
+  // collected. `between` must have capacity for n elements. Those after the collected ones may be overwritten. It may
+  // be null if floor >= ceiling.
   CollectedSum (*sum_and_collect)(const float* x, float floor, float ceiling, const float* weights, int32_t first,
                                   size_t n, int32_t* between);
 };

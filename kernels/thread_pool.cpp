@@ -130,7 +130,7 @@ class ThreadPool {
     IndexRange range;
   };
 
-  // Returns whether this process is a child made by fork(), which has only the thread that called it.
+  // Returns whether this process is a child made by fork(). A child has only the thread that called fork().
   bool is_child() const { return process_number() != process_; }
 
   void call_helpers() {

@@ -24,9 +24,9 @@ inline constexpr uint32_t kMaxThreads = 64;
 inline constexpr size_t kThreadPoolBytes = 4096;
 inline constexpr size_t kThreadPoolAlignment = 64;
 
-// Creates a pool in `memory`, which must have kThreadPoolBytes bytes. The caller and at most thread_count - 1 helpers
-// run its tasks, where thread_count must be at least 2. If `host` is null, the pool starts threads of its own, and
-// returns null if they cannot be started.
+// Creates a pool in the kThreadPoolBytes bytes of `memory`. The caller and at most thread_count - 1 helpers run its
+// tasks, where thread_count must be at least 2. If `host` is null, the pool starts threads of its own, and returns null
+// if they cannot be started.
 ThreadPool* create_thread_pool(void* memory, uint32_t thread_count, const HostExecutor* host);
 
 // Ends the threads, or waits until the host has run all tasks. `pool` may be null. Does nothing in a child of the

@@ -9,8 +9,8 @@ namespace sotto {
 
 constexpr uint32_t isa_bit(Isa isa) { return uint32_t{1} << static_cast<int32_t>(isa); }
 
-// Returns the union of isa_bit() over all instruction sets that can run here, which always include kReference. Each
-// call queries the CPU.
+// Returns the union of isa_bit() over all instruction sets that can run here. They always include kReference. Each call
+// queries the CPU.
 uint32_t supported_isas();
 
 // Returns whether the CPU has AVX-VNNI, the 256-bit form of vpdpbusd.

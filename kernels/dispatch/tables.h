@@ -29,7 +29,7 @@ const InstructionSet* find_instruction_set(Isa isa);
 __attribute__((import_module("sotto"), import_name("kernels"))) const InstructionSet* loaded_instruction_set();
 #endif
 
-// The contents of the rows, which the directories of the instruction sets define.
+// The contents of the rows. The directories of the instruction sets define them.
 namespace avx2 {
 extern const Kernels kOps;
 extern const Int8Kernels kInt8;

@@ -17,8 +17,8 @@ namespace sotto::SOTTO_ISA::generic {
 // Number of slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
 
-// Calls multiply(i) for groups of rows i ... i + kRows - 1, of which there must be at least kRows. The last group ends
-// at the last row, so some rows may be computed twice.
+// Calls multiply(i) for groups of rows i ... i + kRows - 1. There must be at least kRows rows. The last group ends at
+// the last row, so some rows may be computed twice.
 template <size_t kRows, class Multiply>
 inline void for_row_groups(size_t count, Multiply multiply) {
   for (size_t i = 0; i + kRows <= count; i += kRows) multiply(i);
@@ -122,7 +122,7 @@ inline size_t score_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) 
   return static_cast<size_t>(scores - args.scores);
 }
 
-// Multiplies the probabilities in args.scores by the scales of the values, which gives the weights of the int8 values.
+// Multiplies the probabilities in args.scores by the scales of the values. This gives the weights of the int8 values.
 template <class V>
 inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   float* weights = args.scores;

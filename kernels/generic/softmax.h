@@ -20,7 +20,7 @@ inline V max_lanes(const float* x, size_t n) {
   size_t i = 0;
   if (n >= 2 * kLanes) {
     // After the first block, the loop continues at a boundary of 64 bytes, so that none of its loads crosses a cache
-    // line. Some elements are read twice, which does not change a maximum.
+    // line. Reading some elements twice does not change a maximum.
     a = max(V::load(x, Whole{}), a);
     i = kLanes - reinterpret_cast<uintptr_t>(x) / sizeof(float) % kLanes;
   }

@@ -5,10 +5,10 @@
 // A tile contains 16 outputs. It consists of its frame (below), its block scales (block, output), padded with zeros to
 // a multiple of 64 bytes, and its nibbles: for every 8 inputs there are 64 bytes (output, 4), and byte i has input i in
 // its low half and input i + 4 in its high half. Inputs and outputs that the layer does not have are padded with the
-// nibble 7, which means zero.
+// nibble 7: zero.
 //
-// The result for a row of activations q (RowQuantization) is defined by int32 arithmetic modulo 2^32, which is exact in
-// any order: sum = sum over blocks of block_scale * (sum of q * (nibble - 7)), minus zero_point * frame.sums; then y =
+// The result for a row of activations q (RowQuantization) is defined by int32 arithmetic modulo 2^32, exact in any
+// order: sum = sum over blocks of block_scale * (sum of q * (nibble - 7)), minus zero_point * frame.sums; then y =
 // fma(float(sum) * row.scale, scale, bias).
 #pragma once
 
@@ -63,10 +63,10 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
   return {input / kInt4ChunkInputs * kInt4ChunkBytes + output * 4 + within % 4, within < 4 ? 0u : 4u};
 }
 
-// Returns whether this build can multiply 4-bit weights. A build that cannot rejects models with such weights.
+// Returns whether this build can multiply 4-bit weights. Otherwise it rejects models with such weights.
 bool int4_available();
 
-// The operands of a multiplication. Some kernels first copy a group of rows into the order in which they read them. In
+// The operands of a multiplication. Some kernels first copy a group of rows into the order of their reads. In
 // kernels/generic/int4.h, the groups have nearly equal sizes (RowBlocks). The part of `grouped` that belongs to a group
 // is (block, row, 32), padded with zeros, and its part of `starts` is (block, row). The sum over a block starts at -7
 // times the sum of the block's activations, so that the loop can multiply by the nibbles as they are.

@@ -1,5 +1,5 @@
-// The layout of packed int8 weights, which is that of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of
-// their kernels.
+// The layout of packed int8 weights, that of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of their
+// kernels.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,14 @@ namespace sotto {
 // Example: with 2 columns, depth 2 and 4 inputs, the weights w(column, input) have this order:
 //   w(0, 0) w(0, 1) w(1, 0) w(1, 1) | w(0, 2) w(0, 3) w(1, 2) w(1, 3)
 //
-// With `rotations` (XNNPACK's sr) r > 1, r consecutive depths form a group, which column c stores rotated by c % r:
-// depth c % r comes first. A kernel then rotates the activations to match, instead of broadcasting each depth to all
-// columns.
+// With `rotations` (XNNPACK's sr) r > 1, r consecutive depths form a group. Column c stores it rotated by c % r: depth
+// c % r comes first. A kernel then rotates the activations to match, instead of broadcasting each depth to all columns.
 struct TileLayout {
   uint32_t columns;
   uint32_t depth;
   uint32_t rotations;
-  // Limits on the number of inputs, beyond which the packed weights of a layer are plain rows that scalar code
-  // multiplies.
+  // Limits on the number of inputs. Beyond them, the packed weights of a layer are plain rows, and scalar code
+  // multiplies them.
   uint32_t min_inputs;
   uint32_t max_inputs;
 
@@ -83,9 +82,8 @@ struct Int8Batch {
   size_t passes = 1;  // number of passes over the tiles; each processes some of the rows
 };
 
-// The kernels of an instruction set for small and for large batches. Decoding multiplies one row per step, and beam
-// search a few, so memory bandwidth limits their speed, whereas a prefill multiplies many rows, so arithmetic limits
-// its speed.
+// The kernels of an instruction set for small and for large batches. Decoding multiplies one row per step and beam
+// search a few, so memory bandwidth limits their speed. A prefill multiplies many rows, so arithmetic limits its speed.
 struct Int8Kernels {
   const TileLayout* layout;
   Int8Batch small;  // for at most kSmallBatchRows rows

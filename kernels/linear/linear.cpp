@@ -81,8 +81,8 @@ const TileLayout* packed_layout(Isa isa) {
 }
 
 uint64_t layout_fingerprint(const TileLayout& layout) {
-  // A matrix with incomplete tiles in both directions, whose neighbouring bytes differ, so that the hash depends on
-  // their order.
+  // A matrix with incomplete tiles in both directions. Its neighbouring bytes differ, so that the hash depends on their
+  // order.
   constexpr uint32_t kInputs = 43, kOutputs = 67;
   int8_t rows[kOutputs * kInputs + kWeightPadding] = {};
   float scales[kOutputs], bias[kOutputs];

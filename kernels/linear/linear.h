@@ -2,8 +2,8 @@
 // Sums are exact int32, and each output is y = fma(float(sum) * row.scale, weight_scale, bias). As in XNNPACK, denormal
 // operands and results of these float operations count as zeros of the same sign. 4-bit layers keep denormals.
 //
-// There are two implementations with the same bits. The kernels of an instruction set (kernels/linear/int8.h), which on
-// ARM may be XNNPACK's, read packed weights, and the reference reads plain rows. 4-bit weights have their own kernels
+// There are two implementations with the same bits. The kernels of an instruction set (kernels/linear/int8.h) read
+// packed weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have their own kernels
 // and their own definition (kernels/linear/int4.h).
 #pragma once
 
@@ -59,10 +59,10 @@ const TileLayout* packed_layout(Isa isa);
 // Identifies a layout in model files: a hash of packed weights.
 uint64_t layout_fingerprint(const TileLayout& layout);
 
-// Returns the size in bytes of the packed weights of a shape, which is a multiple of 64.
+// Returns the size in bytes of the packed weights of a shape, a multiple of 64.
 size_t packed_size(const TileLayout& layout, uint32_t inputs, uint32_t outputs);
 
-// Packs weights into `packed`, which must have packed_size() bytes. Returns that size.
+// Packs weights into the packed_size() bytes of `packed`. Returns that size.
 size_t pack_linear(const TileLayout& layout, const LinearWeights& weights, void* packed);
 
 // Returns the part of a layer that computes outputs first_output ... first_output + count - 1. `first_output` must be a

@@ -44,7 +44,7 @@ int32_t sum_of(const int8_t* row, size_t count) {
   return sum;
 }
 
-// Packs the tile that begins with output `first`, of whose outputs the layer has only `count`.
+// Packs the tile that begins with output `first`. The layer has only `count` of its outputs.
 void pack_tile(const TileLayout& layout, const LinearWeights& weights, size_t first, size_t count, uint8_t* tile) {
   const size_t size = layout.tile_size(weights.inputs);
   std::memset(tile, 0, size);

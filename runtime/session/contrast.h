@@ -13,11 +13,12 @@
 
 namespace sotto {
 
-// Combines the logits of a session and of its guide into `mixed`, a row of `logits.size()` elements. GuideMode::kCfg is
-// classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"): mixed = scale * (ln p
-// - ln p_guide) + ln p_guide. At scale 1, this is ln p, up to rounding. GuideMode::kContrast is contrastive decoding
-// (Li et al. 2022) as O'Brien and Lewis 2023 write it ("Contrastive Decoding Improves Reasoning in Large Language
-// Models"): mixed = (1 + beta) * l - beta * l_guide where l >= max l + ln alpha, and -infinity elsewhere.
+// Combines the logits of a session and of its guide into `mixed`, a row of `logits.size()` elements.
+//   kCfg: classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"),
+//     mixed = scale * (ln p - ln p_guide) + ln p_guide. At scale 1, this is ln p, up to rounding.
+//   kContrast: contrastive decoding (Li et al. 2022) as O'Brien and Lewis 2023 write it ("Contrastive Decoding Improves
+//     Reasoning in Large Language Models"), mixed = (1 + beta) * l - beta * l_guide where l >= max l + ln alpha, and
+//     -infinity elsewhere.
 void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
                std::span<const float> guide, float* mixed);
 

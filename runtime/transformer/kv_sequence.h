@@ -2,12 +2,12 @@
 //
 // A KvSequence evaluates tokens in batches and stores their keys and values in the KV ring. When the ring is full, one
 // of three rules applies: stop, overwrite the oldest slots, or shift. Re-anchoring makes space by evaluating the sinks
-// and the newest tokens again from position 0. A shift re-anchors as soon as the ring is full, whereas overwriting
-// postpones this until the model's positions are exhausted.
+// and the newest tokens again from position 0. A shift re-anchors as soon as the ring is full; overwriting postpones
+// this until the model's positions are exhausted.
 //
 // A KvSequence also evaluates drafts, tokens that may follow the last one. The result of a row does not depend on the
 // other rows of its batch, so the row of a correct draft is final. The row of a wrong draft occupies a slot after the
-// end of the stream, which nothing reads until a later token overwrites it.
+// end of the stream. Nothing reads this slot until a later token overwrites it.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ class KvSequence {
   void clear();
 
   // Evaluates tokens and appends them to the stream. Afterwards logits() are the logits after the last token; if
-  // `want_logits` is false, they may be missing (has_logits()). A single token may be followed by `drafts`, which are
-  // evaluated in the same batch. Appending these drafts later, one at a time and in order, evaluates nothing.
+  // `want_logits` is false, they may be missing (has_logits()). A single token may be followed by `drafts`, evaluated
+  // in the same batch. Appending these drafts later, one at a time and in order, evaluates nothing.
   //
   // With Overflow::kStop, returns kStopContextFull if not all tokens fit, and nothing has changed. After
   // kStopCancelled, token_count() includes the tokens that were evaluated.
@@ -91,8 +91,8 @@ class KvSequence {
   Status compute_allowed_logits(const TokenMask& mask, const Cancellation& cancellation,
                                 std::span<const float>* logits);
 
-  // Returns the number of rows of the last batch, whose last row is the last token of the stream, or 0 if something
-  // else has been evaluated since.
+  // Returns the number of rows of the last batch, or 0 if something else has been evaluated since. The last row is the
+  // last token of the stream.
   size_t batch_row_count() const { return batch_row_count_; }
   // Computes the logits after `count` rows of the last batch, at most forward().logit_row_count(). Until the next call,
   // these are forward().logits(0), logits(1), ... The logits() of the sequence are lost, unless the first row is the
@@ -100,8 +100,8 @@ class KvSequence {
   void compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again if it is not the last row of the last batch.
   Status ensure_last_row(const Cancellation& cancellation);
-  // Computes the logits after the last token, if they are missing, and moves them to forward().logits(0), which the
-  // caller may overwrite. The stream must not be empty.
+  // Computes the logits after the last token, if they are missing, and moves them to forward().logits(0). The caller
+  // may overwrite them. The stream must not be empty.
   Status take_logits(const Cancellation& cancellation);
   // Evaluates rows that continue the stream, and computes the logits of row i, forward().logits(i). The stream does not
   // change, but its logits are lost.
@@ -127,7 +127,7 @@ class KvSequence {
   // Returns the newest `count` tokens in up to two pieces, but no more than context_tokens.
   void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
 
-  // Returns the number of tokens whose keys and values are in the ring.
+  // Returns the number of tokens with keys and values in the ring.
   uint32_t cached_tokens() const;
   uint64_t reanchor_count() const { return reanchor_count_; }
   const ReanchorTimings& reanchor_timings() const { return reanchor_timings_; }

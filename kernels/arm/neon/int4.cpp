@@ -1,4 +1,4 @@
-// 4-bit linear layers with smlal, whose sums of a whole block fit 16 bits.
+// 4-bit linear layers with smlal. The sums of a whole block fit 16 bits.
 #include "kernels/arm/neon/int4.h"
 #include "kernels/dispatch/tables.h"
 

@@ -1,4 +1,4 @@
-// 4-bit linear layers with the dot product of relaxed SIMD, whose seven-bit operands are the nibbles.
+// 4-bit linear layers with the dot product of relaxed SIMD. The nibbles are its seven-bit operands.
 #include "kernels/wasm/simd128/int4.h"
 #include "kernels/dispatch/tables.h"
 

@@ -29,7 +29,7 @@ inline __m512i fold_quads(const __m512i* r, Join join) {
   return fold_64(fold_32(r[0], r[1], join), fold_32(r[2], r[3], join), join);
 }
 
-// Returns a register whose lane i combines the 16 lanes of rows[i] by `join`.
+// Combines the 16 lanes of rows[i] by `join` in lane i of the result.
 template <typename Join>
 inline __m512i fold_rows(const __m512i (&rows)[16], Join join) {
   const __m512i low = fold_128(fold_quads(rows, join), fold_quads(rows + 4, join), join);

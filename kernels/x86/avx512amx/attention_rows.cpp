@@ -1,5 +1,5 @@
-// Attention of many consecutive queries with AMX tile registers. The rows of a tile are keys, which are loaded from the
-// ring as they are, and the columns are queries, so that the sums have the order of the scores.
+// Attention of many consecutive queries with AMX tile registers. The rows of a tile are keys, loaded from the ring as
+// they are, and the columns are queries, so that the sums have the order of the scores.
 #include "kernels/x86/avx512vnni/attention_rows.h"
 
 #include <cstring>

@@ -91,7 +91,7 @@ struct Int8Layer {
   };
 };
 
-// Adds 128 to the activations, which makes them unsigned.
+// Adds 128 to the activations to make them unsigned.
 void prepare_large_batch(const Int8Args& args) {
   const size_t tile_bytes = step_count(args.inputs) * kTileBytes;
   for (size_t i = 0; i * kTileRows < args.rows; ++i) order_rows(args, i, -128, args.ordered + i * tile_bytes);

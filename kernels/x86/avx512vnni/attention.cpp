@@ -1,4 +1,4 @@
-// Attention with vpdpbusd, which multiplies unsigned with signed bytes, so 128 is added to each key (k ^ 0x80), and 128
+// Attention with vpdpbusd. It multiplies unsigned with signed bytes, so 128 is added to each key (k ^ 0x80), and 128
 // times the sum of the query is subtracted afterwards.
 #include "kernels/generic/attention.h"
 
@@ -9,7 +9,7 @@
 namespace sotto::avx512vnni {
 namespace {
 
-// Multiplies blocks of 64 bytes, the last of which may be masked.
+// Multiplies blocks of 64 bytes. The last one may be masked.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride)

@@ -1,4 +1,4 @@
-// Attention of a few consecutive queries, which share each read of a key or value. Sixteen keys at a time are
+// Attention of a few consecutive queries. They share each read of a key or value. Sixteen keys at a time are
 // transposed, so that a register contains four dimensions of each key. Values are widened to floats once for all
 // queries.
 #include <algorithm>
@@ -107,8 +107,8 @@ void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t
   }
 }
 
-// Replaces the scores of a row by the weights of the values, which are 0 for values that only later rows attend to.
-// Returns the sums of the row's exponentials, lane by lane.
+// Replaces the scores of a row by the weights of the values: 0 for values of later rows. Returns the sums of the row's
+// exponentials, lane by lane.
 Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * score_stride(args);
   const size_t count = args.slots_of(row);
@@ -123,7 +123,7 @@ Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   return sum;
 }
 
-// Reads the weights of a slot, which are `stride` bytes apart. Four rows share a pointer, to save registers.
+// Reads the weights of a slot, `stride` bytes apart. Four rows share a pointer, to save registers.
 template <size_t kRows>
 class Weights {
  public:

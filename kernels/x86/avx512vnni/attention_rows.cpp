@@ -1,4 +1,4 @@
-// Attention of many consecutive queries, which share each read of a key or value, in four steps:
+// Attention of many consecutive queries in four steps. They share each read of a key or value:
 //   quantize_queries   int8 queries, transposed: the lanes of a register are 16 queries;
 //   score              dot products with broadcast keys, and the largest score of each query;
 //   weigh              exponentials times the scales of the values, and the sums of the exponentials;
@@ -101,7 +101,7 @@ struct Keys {
   }
 };
 
-// Computes minus_excess, -128 times the sum of each query, which corrects the dot products for the 128 that is added to
+// Computes minus_excess, -128 times the sum of each query. It corrects the dot products for the 128 that is added to
 // keys.
 void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i* minus_excess) {
   for (size_t g = 0; g * kLanes < args.row_count; ++g) {
@@ -245,8 +245,8 @@ class QueryPrefetcher {
   size_t rows_left_ = kLanes;
 };
 
-// Replaces the scores of a group by the weights of the values, which are 0 where a row does not attend to a value.
-// Writes the reciprocal of the sum of each row's exponentials, in which slot t is added to partial sum t % 16.
+// Replaces the scores of a group by the weights of the values: 0 where a row does not attend to a value. Writes the
+// reciprocal of the sum of each row's exponentials, in which slot t is added to partial sum t % 16.
 void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
   constexpr size_t kStep = 4;
   float* scores = scores_of(args, group, 0);
@@ -362,7 +362,7 @@ void add_slots(const float* weights, const Slots& slots, bool to_zeros, size_t r
   }
 }
 
-// Prefetches the outputs of these rows, which are about to be written.
+// Prefetches the outputs of these rows before they are written.
 void prefetch_outputs(const AttentionRowsArgs& args, size_t row, size_t d) {
   const size_t end = std::min(row + kMixRows, args.row_count);
   for (; row < end; ++row) {

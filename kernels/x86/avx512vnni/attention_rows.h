@@ -1,5 +1,4 @@
-// The attention of consecutive queries with AVX512-VNNI and with AMX, which share everything except the scoring of
-// keys.
+// The attention of consecutive queries with AVX512-VNNI and with AMX. They share everything except the scoring of keys.
 #pragma once
 
 #include <immintrin.h>
@@ -26,7 +25,7 @@ using ScoreRows = void (*)(const AttentionRowsArgs& args, Queries* queries);
 
 void attention_rows(const AttentionRowsArgs& args, ScoreRows score);
 
-// Up to this number of rows, attention_rows() calls attention_few_rows(), which is faster.
+// Up to this number of rows, attention_few_rows() is faster, and attention_rows() calls it.
 inline constexpr size_t kFewRows = 12;
 static_assert(kFewRows <= kAttentionGroupRows);
 void attention_few_rows(const AttentionRowsArgs& args);

@@ -57,7 +57,7 @@ struct Int4Vector : Int4Registers {
   }
 };
 
-// Batches of more than kSmallBatchRows rows, which are divided into blocks of nearly equal height.
+// Batches of more than kSmallBatchRows rows, divided into blocks of nearly equal height.
 namespace int4_large {
 
 // With more than eight rows, too few sums would stay in registers.

@@ -1,9 +1,9 @@
 // Int8 linear layers with vpdpbusd.
 //
-// A batch of up to twelve rows takes one pass over the weights, which are prefetched two pages ahead. More rows are
-// divided into blocks of seven to thirteen rows, of nearly equal height. All sums of a block and a tile stay in
-// registers, and the activations of a block are stored in the order of use. Every block reads the weights of the tile
-// from the cache, while the next tile is prefetched.
+// A batch of up to twelve rows takes one pass over the weights, prefetched two pages ahead. More rows are divided into
+// blocks of seven to thirteen rows, of nearly equal height. All sums of a block and a tile stay in registers, and the
+// activations of a block are stored in the order of use. Every block reads the weights of the tile from the cache,
+// while the next tile is prefetched.
 #include <cassert>
 
 #include "kernels/dispatch/tables.h"

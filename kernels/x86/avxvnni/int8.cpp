@@ -1,4 +1,4 @@
-// Int8 linear layers with the 256-bit form of vpdpbusd, which multiplies unsigned with signed bytes, so 128 is added to
+// Int8 linear layers with the 256-bit form of vpdpbusd. It multiplies unsigned with signed bytes, so 128 is added to
 // the activations, and the packed sums of the columns correct the result for that and for the zero point.
 #include <immintrin.h>
 
