@@ -16,9 +16,9 @@ namespace {
 // True if this build has 4-bit layers. Otherwise their code is compiled, but the linker drops it.
 constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
 
-void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
-  if (batch.prepare != nullptr) batch.prepare(args);
-  const size_t tile_count = divide_up(args.outputs, columns);
+// Divides the tiles among the threads.
+template <typename Batch, typename Args>
+void multiply_tiles(const Batch& batch, const Args& args, size_t tile_count, ThreadPool* pool) {
   const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
   parallel_for(pool, divide_up(tile_count, tiles_per_task), [&](size_t task) {
     const size_t first = task * tiles_per_task;
@@ -35,7 +35,8 @@ void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPool* pool
     part.q += block.first * args.inputs;
     part.quantization += block.first;
     part.y += block.first * args.outputs;
-    run_pass(batch, kernels.layout->columns, part, pool);
+    if (batch.prepare != nullptr) batch.prepare(part);
+    multiply_tiles(batch, part, divide_up(part.outputs, kernels.layout->columns), pool);
   }
 }
 
@@ -105,12 +106,7 @@ void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPoo
     parallel_for(pool, RowBlocks(args.rows, batch.group_rows).count(),
                  [&](size_t group) { batch.prepare(args, group); });
   }
-  const size_t tile_count = int4_tile_count(args.outputs);
-  const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
-  parallel_for(pool, divide_up(tile_count, tiles_per_task), [&](size_t task) {
-    const size_t first = task * tiles_per_task;
-    batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
-  });
+  multiply_tiles(batch, args, int4_tile_count(args.outputs), pool);
 }
 
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
