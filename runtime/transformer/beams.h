@@ -1,8 +1,7 @@
 // Sequences that continue one stream in several ways at once, for beam search, parallel samples and contrastive search.
 //
-// The tokens of all sequences form a tree with one KV slot per token. Because sequences share the slots of the tokens
-// that they have in common, reordering beams copies no keys or values. A slot becomes free when no live sequence needs
-// it.
+// The tokens of all sequences form a tree with one KV slot per token. Sequences share the slots of their common tokens,
+// so reordering beams copies no keys or values. A slot becomes free when no live sequence needs it.
 //
 // Example: the sequences "a b c" and "a b d" take four slots, because they share those of a and b.
 #pragma once

@@ -7,8 +7,7 @@
 namespace sotto {
 namespace {
 
-// Distance in slots from a slot that is filled to the one that is prefetched, because a prefill fills the slots in
-// order.
+// The distance in slots of prefetching: a prefill fills the slots in order.
 constexpr size_t kSlotsAhead = 3;
 
 }  // namespace

@@ -277,10 +277,10 @@ bool KvSequence::can_rewind(uint64_t count) const {
   if (count == token_count_) return true;
   const uint64_t dropped = token_count_ - count;
   // Re-anchoring replaces all keys and values, so a rewind cannot go back beyond it, nor begin while it is due. Once
-  // the ring is full, each token overwrites the slot of an old one, to which the tokens in between attended, so none of
-  // these can be evaluated again. Only the newest token can then be dropped, provided that another one is appended
-  // next, because that one takes the same slot and attends to the same window. Until then, the caller must not drop a
-  // second token or request logits.
+  // the ring is full, each token overwrites the slot of an old one. The tokens in between attended to that slot, so
+  // they cannot be evaluated again. Only the newest token can be dropped, and only if another one is appended next: it
+  // takes the same slot and attends to the same window. Until then, the caller must not drop a second token or request
+  // logits.
   if (reanchor_due_ || count < anchor_) return false;
   return position_ <= params_.context_tokens || dropped == 1;
 }
