@@ -1,4 +1,4 @@
-// Whether the text of a session continues, and if not, why it ended.
+// The stop that ends a session's text, or kOk while the text continues.
 //
 // A stop may be found while tokens are still buffered. It is pending until they have been emitted. Then a call returns
 // it, and it is reached. The text stays ended until something that could continue it changes.
