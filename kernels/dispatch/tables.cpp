@@ -13,10 +13,10 @@ namespace {
 // Returns whether kAvx2 uses AVX-VNNI: only on CPUs without AVX-512, as in XNNPACK.
 [[maybe_unused]] bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
-constexpr const Int4Kernels* int4(const Int4Kernels* kernels) { return SOTTO_HAS_INT4 ? kernels : nullptr; }
+constexpr const MatrixKernels* int4(const MatrixKernels* kernels) { return SOTTO_HAS_INT4 ? kernels : nullptr; }
 
 // Returns the int8 kernels of an instruction set of ARM.
-[[maybe_unused]] constexpr const Int8Kernels* int8(const Int8Kernels* own, const Int8Kernels* xnnpack) {
+[[maybe_unused]] constexpr const MatrixKernels* int8(const MatrixKernels* own, const MatrixKernels* xnnpack) {
   return SOTTO_XNNPACK ? xnnpack : own;
 }
 

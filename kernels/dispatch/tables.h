@@ -12,8 +12,8 @@ namespace sotto {
 // A row of the kernel table.
 struct InstructionSet {
   const Kernels* ops;
-  const Int8Kernels* int8;        // null for kReference, where scalar code multiplies
-  const Int4Kernels* int4;        // null if this build has no 4-bit layers
+  const MatrixKernels* int8;      // null for kReference, where scalar code multiplies
+  const MatrixKernels* int4;      // null if this build has no 4-bit layers
   bool (*condition)() = nullptr;  // if set, the row is used only if this returns true
   // If set, requests permission for the row from the operating system, and returns false if the request is denied. The
   // permission lasts until the process exits.
@@ -32,73 +32,73 @@ __attribute__((import_module("sotto"), import_name("kernels"))) const Instructio
 // The contents of the rows. The directories of the instruction sets define them.
 namespace avx2 {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace avx2
 
 namespace avxvnni {
-extern const Int8Kernels kInt8;
+extern const MatrixKernels kInt8;
 }  // namespace avxvnni
 
 namespace avx512 {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace avx512
 
 namespace avx512vnni {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 void attention(const AttentionArgs& args);
 void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512vnni
 
 namespace avx512amx {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512amx
 
 namespace neon {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon
 
 namespace neon_dotprod {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon_dotprod
 
 namespace neon_i8mm {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
+extern const MatrixKernels kInt8;
 }  // namespace neon_i8mm
 
 // The same with XNNPACK's microkernels, in builds that contain them.
 namespace xnnpack {
-extern const Int8Kernels kNeon;
-extern const Int8Kernels kNeonDotprod;
-extern const Int8Kernels kNeonI8mm;
+extern const MatrixKernels kNeon;
+extern const MatrixKernels kNeonDotprod;
+extern const MatrixKernels kNeonI8mm;
 }  // namespace xnnpack
 
 namespace simd128 {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 }  // namespace simd128
 
 namespace relaxed_simd {
 extern const Kernels kOps;
-extern const Int8Kernels kInt8;
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt8;
+extern const MatrixKernels kInt4;
 }  // namespace relaxed_simd
 
 }  // namespace sotto

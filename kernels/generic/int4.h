@@ -18,13 +18,13 @@
 
 namespace sotto::SOTTO_ISA::generic {
 
-// Fills args.grouped and args.starts for a group of rows, as multiply_int4() needs them.
+// Writes a group of rows to the scratch memory.
 template <class V>
-inline void prepare_int4(const Int4Args& args, size_t index) {
+inline void prepare_int4(const LinearArgs& args, size_t index) {
   const RowBlock group = RowBlocks(args.rows, V::kMaxRows)[index];
   const size_t blocks = int4_block_count(args.inputs);
-  int8_t* to = args.grouped + group.first * blocks * kInt4Block;
-  int32_t* start = args.starts + group.first * blocks;
+  int8_t* to = args.scratch + group.first * blocks * kInt4Block;
+  int32_t* start = int4_starts(args) + group.first * blocks;
   for (size_t block = 0; block < blocks; ++block) {
     const size_t first = block * kInt4Block;
     const size_t count = std::min(kInt4Block, args.inputs - first);
@@ -53,8 +53,8 @@ struct Int4Group {
 // Computes outputs column ... column + kStrips * V::kColumns - 1 of a tile. With few rows, enough registers are free to
 // multiply all strips of a tile together, so that the tile is read once, from front to back.
 template <class V, size_t kRows, size_t kStrips>
-inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t column, float* y,
-                            size_t y_stride) {
+inline void multiply_strips(const LinearArgs& args, const Int4Group& group, const uint8_t* tile, size_t column,
+                            float* y, size_t y_stride) {
   const auto& frame = *reinterpret_cast<const Int4Frame*>(tile);
   const auto* scales = reinterpret_cast<const int8_t*>(tile + sizeof frame) + column;
   const uint8_t* nibbles = tile + int4_nibbles_offset(args.inputs) + column * 4;
@@ -87,7 +87,7 @@ inline void multiply_strips(const Int4Args& args, const Int4Group& group, const 
 }
 
 template <class V, size_t kRows>
-void multiply_tile(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t columns) {
+void multiply_tile(const LinearArgs& args, const Int4Group& group, const uint8_t* tile, size_t columns) {
   constexpr size_t kWidth = kRows <= V::kMaxRowsOfWholeTile ? kInt4Columns : V::kColumns;
   float part[kRows * kInt4Columns];
   const bool is_whole = columns == kInt4Columns;
@@ -102,15 +102,15 @@ void multiply_tile(const Int4Args& args, const Int4Group& group, const uint8_t* 
 }
 
 template <class V>
-inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
+inline void multiply_int4(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   const size_t blocks = int4_block_count(args.inputs);
   const size_t tile_size = int4_tile_size(args.inputs);
   const RowBlocks groups(args.rows, V::kMaxRows);
-  const uint8_t* tile = args.tiles + first_tile * tile_size;
+  const uint8_t* tile = args.weights + first_tile * tile_size;
   for (size_t t = first_tile; t < first_tile + tile_count; ++t, tile += tile_size) {
     const size_t columns = std::min(kInt4Columns, args.outputs - t * kInt4Columns);
     for (const RowBlock rows : groups) {
-      const Int4Group group = {args.grouped + rows.first * blocks * kInt4Block, args.starts + rows.first * blocks,
+      const Int4Group group = {args.scratch + rows.first * blocks * kInt4Block, int4_starts(args) + rows.first * blocks,
                                args.quantization + rows.first, args.y + rows.first * args.outputs + t * kInt4Columns};
       with_rows<1, V::kMaxRows>(rows.count, [&](auto count) { multiply_tile<V, count>(args, group, tile, columns); });
     }
@@ -118,9 +118,10 @@ inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_c
 }
 
 template <class V>
-constexpr Int4Kernels make_int4_kernels() {
-  constexpr Int4Batch kBatch = {V::kMaxRows, prepare_int4<V>, multiply_int4<V>, 4};
-  return {kBatch, kBatch};
+constexpr MatrixKernels make_int4_kernels() {
+  constexpr MatrixKernel kKernel = {
+      .prepare = prepare_int4<V>, .multiply = multiply_int4<V>, .task_tiles = 4, .group_rows = V::kMaxRows};
+  return {nullptr, kKernel, kKernel};
 }
 
 }  // namespace sotto::SOTTO_ISA::generic

@@ -29,11 +29,11 @@ namespace sotto::SOTTO_ISA::generic {
 template <class V>
 class Int8Tiles {
  public:
-  // Reorders activations: writes `ordered` as (group, block, depth, row of the block, kTileDepth), with elements of
-  // V::Activation.
-  static void prepare(const Int8Args& args) {
+  // Reorders activations: writes the scratch memory as (group, block, depth, row of the block, kTileDepth), with
+  // elements of V::Activation.
+  static void prepare(const LinearArgs& args, size_t /*group*/) {
     const int8_t* q = args.q;
-    auto* to = reinterpret_cast<Activation*>(args.ordered);
+    auto* to = reinterpret_cast<Activation*>(args.scratch);
     for (const RowBlock group : RowBlocks(args.rows, kGroupRows)) {
       for (const RowBlock block : RowBlocks(group.count, V::kMaxRows)) {
         to = order(args, q, block.count, to);
@@ -42,7 +42,7 @@ class Int8Tiles {
     }
   }
 
-  static void multiply(const Int8Args& args, size_t first_tile, size_t tile_count) {
+  static void multiply(const LinearArgs& args, size_t first_tile, size_t tile_count) {
     [[maybe_unused]] const typename V::FloatMode mode;
     const Int8Tiles tiles(args);
     for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile) {
@@ -54,7 +54,7 @@ class Int8Tiles {
   using Activation = typename V::Activation;
   using Ints = typename V::Ints;
 
-  static Activation* order(const Int8Args& args, const int8_t* q, size_t rows, Activation* to) {
+  static Activation* order(const LinearArgs& args, const int8_t* q, size_t rows, Activation* to) {
     for (size_t input = 0; input < args.inputs; input += kTileDepth) {
       for (size_t r = 0; r < rows; ++r, to += kTileDepth) V::order(q + r * args.inputs + input, to);
     }
@@ -87,7 +87,7 @@ class Int8Tiles {
     }
   };
 
-  explicit Int8Tiles(const Int8Args& args)
+  explicit Int8Tiles(const LinearArgs& args)
       : args_(args), depths_(divide_up(args.inputs, kTileDepth)), size_(kFrameBytes + depths_ * kDepthBytes) {
     size_t passes = 0;
     for (const RowBlock group : RowBlocks(args.rows, kGroupRows)) {
@@ -99,9 +99,9 @@ class Int8Tiles {
   }
 
   void multiply_tile(size_t tile) const {
-    const uint8_t* packed = static_cast<const uint8_t*>(args_.packed) + tile * size_;
+    const uint8_t* packed = args_.weights + tile * size_;
     Prefetcher prefetcher = {packed + kPrefetchDistance, step_};
-    const auto* q = reinterpret_cast<const Activation*>(args_.ordered);
+    const auto* q = reinterpret_cast<const Activation*>(args_.scratch);
     for (const RowBlock rows : RowBlocks(args_.rows, kGroupRows)) {
       multiply_group({q + rows.first * depths_ * kTileDepth, rows}, packed, tile * V::kColumns, prefetcher);
     }
@@ -184,7 +184,7 @@ class Int8Tiles {
     }
   }
 
-  const Int8Args& args_;
+  const LinearArgs& args_;
   size_t depths_;
   size_t size_;  // size of a tile
   size_t step_;  // step of the prefetcher

@@ -18,7 +18,6 @@
 
 #include "kernels/kernels.h"
 #include "kernels/linear/int8.h"
-#include "kernels/thread_pool.h"
 
 namespace sotto {
 
@@ -66,37 +65,13 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
 // Returns whether this build can multiply 4-bit weights. Otherwise it rejects models with such weights.
 bool int4_available();
 
-// The operands of a multiplication. Some kernels first copy a group of rows into the order of their reads. In
-// kernels/generic/int4.h, the groups have nearly equal sizes (RowBlocks). The part of `grouped` that belongs to a group
-// is (block, row, 32), padded with zeros, and its part of `starts` is (block, row). The sum over a block starts at -7
-// times the sum of the block's activations, so that the loop can multiply by the nibbles as they are.
-struct Int4Args {
-  const uint8_t* tiles;
-  size_t inputs;
-  size_t outputs;
-  size_t rows;
-  const int8_t* q;                      // (row, inputs)
-  const RowQuantization* quantization;  // (row)
-  float* y;                             // (row, outputs)
-  int8_t* grouped;                      // int4_scratch_size() bytes, aligned to 64
-  int32_t* starts;                      // (rows * blocks), at grouped + rows * blocks * 32
-};
-
-// The kernel for batches of one size.
-struct Int4Batch {
-  size_t group_rows;  // maximum number of rows in a group
-  // Fills args.grouped and args.starts for a group. Null if multiply() does not use them.
-  void (*prepare)(const Int4Args& args, size_t group);
-  // Computes tiles first_tile ... first_tile + tile_count - 1.
-  void (*multiply)(const Int4Args& args, size_t first_tile, size_t tile_count);
-  size_t task_tiles;  // number of tiles in a task, if several threads share the work
-};
-
-// The kernels of an instruction set.
-struct Int4Kernels {
-  Int4Batch small;  // for at most kSmallBatchRows rows
-  Int4Batch large;  // for more rows
-};
+// The scratch memory of kernels/generic/int4.h contains the rows in groups of nearly equal sizes (RowBlocks): first the
+// activations of each group, (block, row, 32), padded with zeros, then the starts of each group, (block, row). The sum
+// over a block starts at -7 times the sum of the block's activations, so that the loop can multiply by the nibbles as
+// they are.
+inline int32_t* int4_starts(const LinearArgs& args) {
+  return reinterpret_cast<int32_t*>(args.scratch + args.rows * int4_block_count(args.inputs) * kInt4Block);
+}
 
 // Returns the bytes of scratch memory that a multiplication of `rows` rows needs, for groups or for tiles of 16 rows by
 // 64 inputs.
@@ -105,9 +80,6 @@ constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return groups;
   return std::max(groups, int8_scratch_size(rows, inputs));
 }
-
-// Computes a whole layer.
-void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool);
 
 // Computes y (inputs), the embedding of token `output` at `position`: y = fma(float(nibble - 7), float(block_scale) *
 // scale, position), with the weights of that output.

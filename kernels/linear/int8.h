@@ -1,12 +1,11 @@
-// The layout of packed int8 weights, that of XNNPACK's GEMM microkernels qd8-f32-qc8w, and the interface of their
-// kernels.
+// The layout of packed int8 weights, that of XNNPACK's GEMM microkernels qd8-f32-qc8w.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
-#include "kernels/kernels.h"
+#include "kernels/linear/matrix_kernels.h"
 
 namespace sotto {
 
@@ -50,9 +49,6 @@ inline constexpr TileLayout kNeonTiles = {8, 2, 4, 1, std::numeric_limits<uint32
 inline constexpr TileLayout kDotprodTiles = {16, 4, 1, 1, std::numeric_limits<uint32_t>::max()};
 inline constexpr TileLayout kI8mmTiles = {16, 8, 1, 1, std::numeric_limits<uint32_t>::max()};
 
-// Maximum number of rows in a small batch.
-inline constexpr size_t kSmallBatchRows = 12;
-
 // Returns the size of the scratch memory that holds the reordered activations. A small batch takes 2 bytes per input
 // of each row, padded to 8 inputs. A large batch takes 1 byte, in tiles of 16 rows by 64 inputs. Kernels that need 2
 // bytes make two passes over a large batch, each over half of its rows.
@@ -60,34 +56,5 @@ constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * align_up(inputs, 8) * sizeof(int16_t);
   return align_up(rows, 16) * align_up(inputs, 64);
 }
-
-// The operands of a multiplication.
-struct Int8Args {
-  const void* packed;
-  size_t inputs;
-  size_t outputs;
-  size_t rows;
-  const int8_t* q;                      // (row, inputs), followed by kActivationPadding readable bytes
-  const RowQuantization* quantization;  // (row)
-  float* y;                             // (row, outputs)
-  int8_t* ordered;                      // int8_scratch_size() bytes, aligned to 64
-};
-
-// The kernel for batches of one size.
-struct Int8Batch {
-  void (*prepare)(const Int8Args& args);  // writes `ordered`; null if no preparation is needed
-  // Computes tiles first_tile ... first_tile + tile_count - 1, with the same bits as kernels/linear/linear.h defines.
-  void (*multiply)(const Int8Args& args, size_t first_tile, size_t tile_count);
-  size_t task_tiles;  // number of tiles in a task, if several threads share the work
-  size_t passes = 1;  // number of passes over the tiles; each processes some of the rows
-};
-
-// The kernels of an instruction set for small and for large batches. Decoding multiplies one row per step and beam
-// search a few, so memory bandwidth limits their speed. A prefill multiplies many rows, so arithmetic limits its speed.
-struct Int8Kernels {
-  const TileLayout* layout;
-  Int8Batch small;  // for at most kSmallBatchRows rows
-  Int8Batch large;  // for more rows
-};
 
 }  // namespace sotto

@@ -16,37 +16,6 @@ namespace {
 // True if this build has 4-bit layers. Otherwise their code is compiled, but the linker drops it.
 constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
 
-// Divides the tiles among the threads.
-template <typename Batch, typename Args>
-void multiply_tiles(const Batch& batch, const Args& args, size_t tile_count, ThreadPool* pool) {
-  const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
-  parallel_for(pool, divide_up(tile_count, tiles_per_task), [&](size_t task) {
-    const size_t first = task * tiles_per_task;
-    batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
-  });
-}
-
-// Multiplies the rows in batch.passes parts, so that the activations of each part fit the scratch memory.
-void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPool* pool) {
-  const Int8Batch& batch = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
-  for (const RowBlock block : RowBlocks(args.rows, (args.rows + batch.passes - 1) / batch.passes)) {
-    Int8Args part = args;
-    part.rows = block.count;
-    part.q += block.first * args.inputs;
-    part.quantization += block.first;
-    part.y += block.first * args.outputs;
-    if (batch.prepare != nullptr) batch.prepare(part);
-    multiply_tiles(batch, part, divide_up(part.outputs, kernels.layout->columns), pool);
-  }
-}
-
-Int4Args int4_args(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
-                   float* y, void* scratch) {
-  auto* grouped = static_cast<int8_t*>(scratch);
-  auto* starts = reinterpret_cast<int32_t*>(grouped + rows * int4_block_count(weights.inputs) * kInt4Block);
-  return {weights.tiles, weights.inputs, weights.outputs, rows, q, quantization, y, grouped, starts};
-}
-
 void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
                       const RowQuantization& quantization, float* y, int8_t* row) {
   for (size_t first = 0; first < weights.outputs; first += 64) {
@@ -62,7 +31,7 @@ void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, cons
   }
 }
 
-void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, const uint64_t* wanted) {
+void run_int4_outputs(const MatrixKernels& kernels, const LinearArgs& args, const uint64_t* wanted) {
   static_assert(64 % kInt4Columns == 0);
   constexpr uint64_t kTile = (uint64_t{1} << kInt4Columns) - 1;
   if (kernels.small.prepare != nullptr) kernels.small.prepare(args, 0);
@@ -77,7 +46,7 @@ void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, const ui
 bool int4_available() { return kHasInt4; }
 
 const TileLayout* packed_layout(Isa isa) {
-  const Int8Kernels* kernels = linear_kernels(isa).int8;
+  const MatrixKernels* kernels = linear_kernels(isa).int8;
   return kernels == nullptr ? nullptr : kernels->layout;
 }
 
@@ -100,29 +69,39 @@ uint64_t layout_fingerprint(const TileLayout& layout) {
   return hash;
 }
 
-void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool) {
-  const Int4Batch& batch = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
-  if (batch.prepare != nullptr) {
-    parallel_for(pool, RowBlocks(args.rows, batch.group_rows).count(),
-                 [&](size_t group) { batch.prepare(args, group); });
+void run_matrix(const MatrixKernels& kernels, size_t tile_columns, const LinearArgs& args, ThreadPool* pool) {
+  const MatrixKernel& kernel = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
+  const size_t tile_count = divide_up(args.outputs, tile_columns);
+  const size_t tiles_per_task = pool == nullptr ? tile_count : kernel.task_tiles;
+  // Each pass multiplies some of the rows, so that its activations fit the scratch memory.
+  for (const RowBlock pass : RowBlocks(args.rows, divide_up(args.rows, kernel.passes))) {
+    LinearArgs part = args;
+    part.rows = pass.count;
+    part.q += pass.first * args.inputs;
+    part.quantization += pass.first;
+    part.y += pass.first * args.outputs;
+    if (kernel.prepare != nullptr) {
+      const size_t groups = kernel.group_rows == 0 ? 1 : RowBlocks(part.rows, kernel.group_rows).count();
+      parallel_for(pool, groups, [&](size_t group) { kernel.prepare(part, group); });
+    }
+    parallel_for(pool, divide_up(tile_count, tiles_per_task), [&](size_t task) {
+      const size_t first = task * tiles_per_task;
+      kernel.multiply(part, first, std::min(tiles_per_task, tile_count - first));
+    });
   }
-  multiply_tiles(batch, args, int4_tile_count(args.outputs), pool);
 }
 
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
-  if (kHasInt4 && weights.tiles != nullptr) {
-    run_int4_linear(*kernels.int4, int4_args(weights, rows, q, quantization, y, scratch), pool);
-    return;
-  }
+  LinearArgs args = {
+      weights.tiles, weights.inputs, weights.outputs, rows, q, quantization, y, static_cast<int8_t*>(scratch)};
+  if (kHasInt4 && weights.tiles != nullptr) return run_matrix(*kernels.int4, kInt4Columns, args, pool);
   LinearWeights plain = weights;
   if (kernels.int8 != nullptr) {
     assert(weights.layout == kernels.int8->layout);
     if (kernels.int8->layout->has_tiles(weights.inputs)) {
-      auto* ordered = static_cast<int8_t*>(scratch);
-      run_int8(*kernels.int8, {weights.packed, weights.inputs, weights.outputs, rows, q, quantization, y, ordered},
-               pool);
-      return;
+      args.weights = static_cast<const uint8_t*>(weights.packed);
+      return run_matrix(*kernels.int8, kernels.int8->layout->columns, args, pool);
     }
     plain.rows = static_cast<const int8_t*>(weights.packed);
   }
@@ -132,7 +111,9 @@ void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
                         const int8_t* q, const RowQuantization& quantization, float* y, void* scratch) {
   if (kHasInt4 && weights.tiles != nullptr) {
-    run_int4_outputs(*kernels.int4, int4_args(weights, 1, q, &quantization, y, scratch), wanted);
+    const LinearArgs args = {
+        weights.tiles, weights.inputs, weights.outputs, 1, q, &quantization, y, static_cast<int8_t*>(scratch)};
+    run_int4_outputs(*kernels.int4, args, wanted);
   } else {
     run_int8_outputs(weights, wanted, q, quantization, y, static_cast<int8_t*>(scratch));
   }

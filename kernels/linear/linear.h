@@ -18,8 +18,7 @@
 
 namespace sotto {
 
-struct Int4Kernels;
-struct Int8Kernels;
+struct MatrixKernels;
 struct TileLayout;
 
 // The weights of a linear layer, in one or more forms.
@@ -75,8 +74,9 @@ void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 
 // The kernels that multiply with an instruction set.
 struct LinearKernels {
-  const Int8Kernels* int8 = nullptr;  // null for kReference, where scalar code multiplies (kernels/linear/reference.h)
-  const Int4Kernels* int4 = nullptr;  // null if this build has no 4-bit layers
+  const MatrixKernels* int8 =
+      nullptr;  // null for kReference, where scalar code multiplies (kernels/linear/reference.h)
+  const MatrixKernels* int4 = nullptr;  // null if this build has no 4-bit layers
 };
 
 // Returns the kernels of an instruction set from the kernel table, or none if this build does not contain it.

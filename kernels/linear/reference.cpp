@@ -21,7 +21,7 @@ int32_t dot_block(const uint8_t* nibbles, size_t column, const int8_t* q, size_t
   return sum;
 }
 
-float dot_column(const Int4Args& args, const uint8_t* tile, size_t column, const int8_t* q,
+float dot_column(const LinearArgs& args, const uint8_t* tile, size_t column, const int8_t* q,
                  RowQuantization quantization) {
   Int4Frame frame;
   std::memcpy(&frame, tile, sizeof frame);
@@ -39,9 +39,9 @@ float dot_column(const Int4Args& args, const uint8_t* tile, size_t column, const
   return std::fma(scaled, frame.scales[column], frame.biases[column]);
 }
 
-void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
+void multiply_int4(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   for (size_t t = first_tile; t < first_tile + tile_count; ++t) {
-    const uint8_t* tile = args.tiles + t * int4_tile_size(args.inputs);
+    const uint8_t* tile = args.weights + t * int4_tile_size(args.inputs);
     const size_t first = t * kInt4Columns;
     const size_t columns = std::min(kInt4Columns, args.outputs - first);
     for (size_t row = 0; row < args.rows; ++row) {
@@ -83,7 +83,7 @@ void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, cons
   });
 }
 
-constexpr Int4Batch kInt4Batch = {.group_rows = 1, .prepare = nullptr, .multiply = multiply_int4, .task_tiles = 4};
-constinit const Int4Kernels kInt4 = {kInt4Batch, kInt4Batch};
+constexpr MatrixKernel kInt4Kernel = {.prepare = nullptr, .multiply = multiply_int4, .task_tiles = 4};
+constinit const MatrixKernels kInt4 = {nullptr, kInt4Kernel, kInt4Kernel};
 
 }  // namespace sotto::reference

@@ -9,7 +9,7 @@
 
 namespace sotto::reference {
 
-extern const Int4Kernels kInt4;
+extern const MatrixKernels kInt4;
 
 // Computes linear layers with int8 weights as kernels/linear/linear.h defines them, from LinearWeights::rows.
 void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,

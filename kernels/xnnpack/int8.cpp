@@ -44,7 +44,7 @@ template <const TileLayout& kLayout, Gemm* kOneRow, Gemm* kSeveralRows, size_t k
 class Int8Gemm {
  public:
   // Tasks have few columns, so that threads share the work evenly.
-  static constexpr Int8Kernels kernels() {
+  static constexpr MatrixKernels kernels() {
     return {&kLayout, {nullptr, multiply, 32 / kLayout.columns}, {nullptr, multiply, 16 / kLayout.columns}};
   }
 
@@ -52,7 +52,7 @@ class Int8Gemm {
   // The weights of this number of columns stay in the L2 cache while all rows are multiplied.
   static constexpr size_t kBlockTiles = 256 / kLayout.columns;
 
-  static void multiply(const Int8Args& args, size_t first_tile, size_t tile_count) {
+  static void multiply(const LinearArgs& args, size_t first_tile, size_t tile_count) {
     const FlushDenormals flush;
     const size_t end = first_tile + tile_count;
     for (size_t tile = first_tile; tile < end; tile += kBlockTiles) {
@@ -60,10 +60,10 @@ class Int8Gemm {
     }
   }
 
-  static void multiply_block(const Int8Args& args, size_t tile, size_t tile_count) {
+  static void multiply_block(const LinearArgs& args, size_t tile, size_t tile_count) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     constexpr OutputBounds kUnbounded = {-kInfinity, kInfinity};
-    const auto* packed = static_cast<const uint8_t*>(args.packed) + tile * kLayout.tile_size(args.inputs);
+    const uint8_t* packed = args.weights + tile * kLayout.tile_size(args.inputs);
     const size_t column = tile * kLayout.columns;
     const size_t columns = std::min(tile_count * kLayout.columns, args.outputs - column);
     for (size_t row = 0; row < args.rows; row += kMaxRows) {
@@ -80,13 +80,14 @@ class Int8Gemm {
 
 }  // namespace
 
-constinit const Int8Kernels kNeon = Int8Gemm<kNeonTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x8c2s4__neon_mlal,
-                                             xnn_qd8_f32_qc8w_gemm_minmax_ukernel_2x8c2s4__neon_mlal, 2>::kernels();
+constinit const MatrixKernels kNeon = Int8Gemm<kNeonTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x8c2s4__neon_mlal,
+                                               xnn_qd8_f32_qc8w_gemm_minmax_ukernel_2x8c2s4__neon_mlal, 2>::kernels();
 
-constinit const Int8Kernels kNeonDotprod = Int8Gemm<kDotprodTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot,
-                                                    xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c4__neondot, 4>::kernels();
+constinit const MatrixKernels kNeonDotprod =
+    Int8Gemm<kDotprodTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c4__neondot,
+             xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c4__neondot, 4>::kernels();
 
-constinit const Int8Kernels kNeonI8mm = Int8Gemm<kI8mmTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c8__neoni8mm,
-                                                 xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c8__neoni8mm, 4>::kernels();
+constinit const MatrixKernels kNeonI8mm = Int8Gemm<kI8mmTiles, xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c8__neoni8mm,
+                                                   xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c8__neoni8mm, 4>::kernels();
 
 }  // namespace sotto::xnnpack

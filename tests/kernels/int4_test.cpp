@@ -108,16 +108,15 @@ struct Rows {
 };
 
 // Every array ends at a guard page.
-std::vector<float> multiply(const Int4Kernels& kernels, const Layer& layer, const Rows& x, ThreadPool* pool) {
+std::vector<float> multiply(const MatrixKernels& kernels, const Layer& layer, const Rows& x, ThreadPool* pool) {
   const size_t rows = x.quantization.size();
   const GuardedArray<int8_t> q(x.q, Placement::kBeforeGuard);
   const GuardedArray<int8_t> scratch((int4_scratch_size(rows, layer.inputs) + 63) / 64 * 64, Placement::kBeforeGuard);
-  auto* starts = reinterpret_cast<int32_t*>(scratch.data() + rows * int4_block_count(layer.inputs) * kInt4Block);
   const GuardedArray<float> y(rows * layer.outputs, Placement::kBeforeGuard);
-  run_int4_linear(kernels,
-                  {layer.tiles, layer.inputs, layer.outputs, rows, q.data(), x.quantization.data(), y.data(),
-                   scratch.data(), starts},
-                  pool);
+  run_matrix(
+      kernels, kInt4Columns,
+      {layer.tiles, layer.inputs, layer.outputs, rows, q.data(), x.quantization.data(), y.data(), scratch.data()},
+      pool);
   EXPECT_TRUE(q.intact() && scratch.intact() && y.intact());
   return y.values();
 }
@@ -168,7 +167,7 @@ TEST(Int4, PartsOfALayerEqualTheWhole) {
 class Int4Isa : public IsaTest {};
 
 TEST_P(Int4Isa, EqualsScalarCodeBitForBit) {
-  const Int4Kernels& kernels = *find_instruction_set(GetParam())->int4;
+  const MatrixKernels& kernels = *find_instruction_set(GetParam())->int4;
   const uint64_t seed = test_seed();
   SCOPED_TRACE(seed);
   Random random(seed);

@@ -28,7 +28,7 @@ class LinearTest : public IsaTest {
   // others use AVX-VNNI, or on ARM they are those of kernels/arm in a build with XNNPACK's kernels.
   std::vector<LinearKernels> kernels() const {
     std::vector<LinearKernels> all = {linear_kernels(GetParam())};
-    [[maybe_unused]] const auto add = [&all](const Int8Kernels& int8) { all.push_back({&int8, all[0].int4}); };
+    [[maybe_unused]] const auto add = [&all](const MatrixKernels& int8) { all.push_back({&int8, all[0].int4}); };
 #if SOTTO_X86_64
     if (GetParam() == Isa::kAvx2 && has_avx_vnni()) add(avxvnni::kInt8);
 #elif SOTTO_XNNPACK

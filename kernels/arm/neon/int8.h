@@ -28,10 +28,10 @@ namespace {
 template <class V>
 class Int8Tiles {
  public:
-  static void multiply(const Int8Args& args, size_t first_tile, size_t tile_count) {
+  static void multiply(const LinearArgs& args, size_t first_tile, size_t tile_count) {
     const FlushDenormals flush;
     const size_t size = V::kTiles.tile_size(args.inputs);
-    const auto* tile = static_cast<const uint8_t*>(args.packed) + first_tile * size;
+    const uint8_t* tile = args.weights + first_tile * size;
     for (size_t t = first_tile; t < first_tile + tile_count; ++t, tile += size) {
       for (size_t row = 0; row < args.rows; row += V::kMaxRows) {
         generic::with_rows<1, V::kMaxRows>(std::min(V::kMaxRows, args.rows - row),
@@ -46,7 +46,7 @@ class Int8Tiles {
   static constexpr size_t kLine = 64;
 
   template <size_t kRows>
-  static void multiply_rows(const Int8Args& args, const uint8_t* tile, size_t row, size_t column) {
+  static void multiply_rows(const LinearArgs& args, const uint8_t* tile, size_t row, size_t column) {
     typename V::template Sums<kRows> sums;
     const auto* weights = reinterpret_cast<const int8_t*>(tile) + kColumns * sizeof(int32_t);
     const int8_t* q = args.q + row * args.inputs;
@@ -82,7 +82,7 @@ class Int8Tiles {
 
 // The kernels of an instruction set. Tasks have few columns, so that threads share the work evenly.
 template <class V>
-constexpr Int8Kernels make_int8_kernels() {
+constexpr MatrixKernels make_int8_kernels() {
   constexpr auto multiply = Int8Tiles<V>::multiply;
   return {&V::kTiles, {nullptr, multiply, 32 / V::kTiles.columns}, {nullptr, multiply, 16 / V::kTiles.columns}};
 }

@@ -78,6 +78,6 @@ struct Int8Vector {
 
 }  // namespace
 
-constinit const Int8Kernels kInt8 = make_int8_kernels<Int8Vector>();
+constinit const MatrixKernels kInt8 = make_int8_kernels<Int8Vector>();
 
 }  // namespace sotto::neon_i8mm

@@ -31,6 +31,6 @@ struct Dot {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Int4Vector<Dot>>();
+constinit const MatrixKernels kInt4 = generic::make_int4_kernels<Int4Vector<Dot>>();
 
 }  // namespace sotto::relaxed_simd

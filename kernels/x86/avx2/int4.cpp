@@ -65,6 +65,6 @@ struct Int4Vector {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Int4Vector>();
+constinit const MatrixKernels kInt4 = generic::make_int4_kernels<Int4Vector>();
 
 }  // namespace sotto::avx2

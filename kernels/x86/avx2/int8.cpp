@@ -56,7 +56,7 @@ using Tiles = generic::Int8Tiles<Int8Vector>;
 
 }  // namespace
 
-constinit const Int8Kernels kInt8 = {
+constinit const MatrixKernels kInt8 = {
     &kTilesOf8,
     {Tiles::prepare, Tiles::multiply, 16},
     {Tiles::prepare, Tiles::multiply, 16, 2},

@@ -36,6 +36,6 @@ struct Int4Vector : Int4Registers {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Int4Vector>();
+constinit const MatrixKernels kInt4 = generic::make_int4_kernels<Int4Vector>();
 
 }  // namespace sotto::avx512

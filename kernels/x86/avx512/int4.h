@@ -21,7 +21,7 @@ inline __m512 outputs_of(__m512i sums, const Int4Frame& frame, const RowQuantiza
 }
 
 // Returns the mask of those columns of a tile that the layer has.
-inline __mmask16 columns_of(const Int4Args& args, size_t tile) {
+inline __mmask16 columns_of(const LinearArgs& args, size_t tile) {
   const size_t columns = std::min(kInt4Columns, args.outputs - tile * kInt4Columns);
   return static_cast<__mmask16>((1u << columns) - 1);
 }

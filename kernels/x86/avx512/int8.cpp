@@ -83,7 +83,7 @@ using Tiles = generic::Int8Tiles<Int8Vector>;
 
 }  // namespace
 
-constinit const Int8Kernels kInt8 = {
+constinit const MatrixKernels kInt8 = {
     &kTilesOf16,
     {Tiles::prepare, Tiles::multiply, 8},
     {Tiles::prepare, Tiles::multiply, 8, 2},

@@ -44,12 +44,9 @@ struct BlockScales {
 };
 
 struct Int4Layer {
-  using Args = Int4Args;
   static constexpr size_t kTiles = 1;
 
   static size_t tile_size(size_t inputs) { return int4_tile_size(inputs); }
-  static const uint8_t* tiles(const Args& args) { return args.tiles; }
-  static const int8_t* ordered(const Args& args) { return args.grouped; }
 
   template <int kSums, int kRows, int kWeights>
   [[gnu::always_inline]] static void multiply() {
@@ -98,8 +95,8 @@ struct Int4Layer {
   class Frames {
    public:
     Frames() = default;
-    Frames(const Args& args, size_t tile, size_t)
-        : frame_(reinterpret_cast<const Int4Frame*>(args.tiles + tile * tile_size(args.inputs))),
+    Frames(const LinearArgs& args, size_t tile, size_t)
+        : frame_(reinterpret_cast<const Int4Frame*>(args.weights + tile * tile_size(args.inputs))),
           mask_(columns_of(args, tile)) {}
 
     [[gnu::always_inline]] void finish(const Sums& sums, size_t row, const RowQuantization& quantization,
@@ -116,18 +113,21 @@ struct Int4Layer {
   };
 };
 
-void prepare_large_batch(const Int4Args& args, size_t group) {
-  order_rows(args, group, 0, args.grouped + group * step_count(args.inputs) * kTileBytes);
+void prepare_large_batch(const LinearArgs& args, size_t group) {
+  order_rows(args, group, 0, args.scratch + group * step_count(args.inputs) * kTileBytes);
 }
 
-void multiply_large_batch(const Int4Args& args, size_t first_tile, size_t tile_count) {
+void multiply_large_batch(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   assert(args.rows > kSmallBatchRows);
   multiply_in_passes<Int4Layer>(args, first_tile, tile_count);
 }
 
 }  // namespace
 
-constinit const Int4Kernels kInt4 = {avx512vnni::kInt4Batch,
-                                     {kTileRows, prepare_large_batch, multiply_large_batch, 12}};
+constinit const MatrixKernels kInt4 = {
+    .layout = nullptr,
+    .small = avx512vnni::kSmallInt4,
+    .large = {
+        .prepare = prepare_large_batch, .multiply = multiply_large_batch, .task_tiles = 12, .group_rows = kTileRows}};
 
 }  // namespace sotto::avx512amx

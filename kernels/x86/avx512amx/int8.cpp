@@ -15,12 +15,9 @@ static_assert(kTileRows == kTileColumns);
 constexpr size_t kStepDepths = kStepInputs / kTileDepth;
 
 struct Int8Layer {
-  using Args = Int8Args;
   static constexpr size_t kTiles = kPair;
 
   static size_t tile_size(size_t inputs) { return avx512vnni::tile_size(inputs); }
-  static const uint8_t* tiles(const Args& args) { return static_cast<const uint8_t*>(args.packed); }
-  static const int8_t* ordered(const Args& args) { return args.ordered; }
 
   template <int kSums, int kRows, int kWeights>
   [[gnu::always_inline]] static void multiply() {
@@ -63,9 +60,9 @@ struct Int8Layer {
   class Frames {
    public:
     Frames() = default;
-    Frames(const Args& args, size_t tile, size_t count) : count_(count) {
+    Frames(const LinearArgs& args, size_t tile, size_t count) : count_(count) {
       const size_t size = tile_size(args.inputs);
-      const uint8_t* packed = tiles(args) + tile * size;
+      const uint8_t* packed = args.weights + tile * size;
       for (size_t i = 0; i < count; ++i, packed += size) {
         frames_[i] = avx512vnni::TileFrame(packed, packed + size - kTileColumns * 2 * sizeof(float));
         masks_[i] = avx512vnni::columns_of(args, tile + i);
@@ -92,12 +89,12 @@ struct Int8Layer {
 };
 
 // Adds 128 to the activations to make them unsigned.
-void prepare_large_batch(const Int8Args& args) {
+void prepare_large_batch(const LinearArgs& args, size_t /*group*/) {
   const size_t tile_bytes = step_count(args.inputs) * kTileBytes;
-  for (size_t i = 0; i * kTileRows < args.rows; ++i) order_rows(args, i, -128, args.ordered + i * tile_bytes);
+  for (size_t i = 0; i * kTileRows < args.rows; ++i) order_rows(args, i, -128, args.scratch + i * tile_bytes);
 }
 
-void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_count) {
+void multiply_large_batch(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   assert(args.rows > kSmallBatchRows);
   const FlushDenormals flush;
   multiply_in_passes<Int8Layer>(args, first_tile, tile_count);
@@ -105,7 +102,7 @@ void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_c
 
 }  // namespace
 
-constinit const Int8Kernels kInt8 = {
+constinit const MatrixKernels kInt8 = {
     &kTilesOf16, {nullptr, avx512vnni::multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 12}};
 
 }  // namespace sotto::avx512amx

@@ -3,8 +3,7 @@
 // registers, and the sums of the previous rows to floats.
 //
 // `Layer` describes the weights:
-//   Args: the operands; kTiles: number of packed tiles that two tiles of weights come from;
-//   tile_size(inputs), tiles(args): the packed weights; ordered(args): the activations, as order_rows() writes them;
+//   kTiles: number of packed tiles that two tiles of weights come from; tile_size(inputs): the size of a packed tile;
 //   convert(inputs, tile, step, count, to): writes the weights of a step, of `count` packed tiles;
 //   multiply<kSums, kRows, kWeights>(): adds the products of two tile registers to a third;
 //   Frames(args, tile, count): for `count` packed tiles; finish(sums, row, quantization, y) stores the outputs of a
@@ -16,7 +15,7 @@
 
 #include <algorithm>
 
-#include "kernels/kernels.h"
+#include "kernels/linear/matrix_kernels.h"
 #include "kernels/x86/avx512amx/tiles.h"
 
 namespace sotto::avx512amx {
@@ -39,8 +38,7 @@ constexpr size_t step_count(size_t inputs) { return divide_up(inputs, kStepInput
 
 // Writes the tile of rows `index` of the activations, one step after the other, with the bits of `flip` inverted. Rows
 // and inputs that the batch does not have become zero.
-template <class Args>
-inline void order_rows(const Args& args, size_t index, int8_t flip, int8_t* to) {
+inline void order_rows(const LinearArgs& args, size_t index, int8_t flip, int8_t* to) {
   const __m512i flips = _mm512_set1_epi8(flip);
   const size_t first = index * kTileRows;
   const size_t rows = std::min(kTileRows, args.rows - first);
@@ -62,11 +60,11 @@ template <class Layer>
 class WeightOrder {
  public:
   // `passes` is the number of times that each step is multiplied.
-  WeightOrder(const typename Layer::Args& args, size_t first_tile, size_t tile_count, size_t turns, size_t passes)
+  WeightOrder(const LinearArgs& args, size_t first_tile, size_t tile_count, size_t turns, size_t passes)
       : inputs_(args.inputs),
         steps_(step_count(args.inputs)),
         size_(Layer::tile_size(args.inputs)),
-        tile_(Layer::tiles(args) + first_tile * size_),
+        tile_(args.weights + first_tile * size_),
         tiles_left_(tile_count),
         turns_(turns),
         prefetch_address_(reinterpret_cast<const char*>(tile_ + Layer::kTiles * size_)),
@@ -111,8 +109,7 @@ class WeightOrder {
 template <class Layer>
 class Finish {
  public:
-  void begin(const typename Layer::Args& args, size_t tile, size_t tiles, size_t row_tile, size_t row_tiles,
-             const Sums* sums) {
+  void begin(const LinearArgs& args, size_t tile, size_t tiles, size_t row_tile, size_t row_tiles, const Sums* sums) {
     const size_t first = row_tile * kTileRows;
     frames_ = typename Layer::Frames(args, tile, tiles);
     sums_ = sums;
@@ -144,8 +141,7 @@ class Finish {
 // different pages, where the hardware does not prefetch, so that the next pass would wait for its stores.
 class OutputPrefetcher {
  public:
-  template <class Args>
-  void begin(const Args& args, size_t tile, size_t tiles, size_t row_tile, size_t row_tiles) {
+  void begin(const LinearArgs& args, size_t tile, size_t tiles, size_t row_tile, size_t row_tiles) {
     if (args.rows * args.outputs * sizeof(float) <= kCachedBytes) return;
     const size_t first = row_tile * kTileRows;
     y_ = args.y + first * args.outputs + tile * kTileRows;
@@ -182,7 +178,7 @@ constexpr size_t kStepsAhead = 4;
 template <class Layer>
 class Passes {
  public:
-  Passes(const typename Layer::Args& args, size_t first_tile, size_t tile_count)
+  Passes(const LinearArgs& args, size_t first_tile, size_t tile_count)
       : args_(args),
         steps_(step_count(args.inputs)),
         row_tiles_(divide_up(args.rows, kTileRows)),
@@ -199,7 +195,7 @@ class Passes {
     const bool has_two_parts = tiles == Layer::kTiles;
     for (size_t row_tile = 0; row_tile < row_tiles_; row_tile += kPair) {
       const size_t row_tiles = std::min(kPair, row_tiles_ - row_tile);
-      const int8_t* q = Layer::ordered(args_) + row_tile * steps_ * kTileBytes;
+      const int8_t* q = args_.scratch + row_tile * steps_ * kTileBytes;
       Sums* sums = sums_[turn_ ^= 1];
       converts_ = !keeps_ || row_tile + kPair >= row_tiles_;
       output_prefetcher_.begin(args_, tile, tiles, row_tile, row_tiles);
@@ -251,7 +247,7 @@ class Passes {
     if (kRows * kParts > 2) store_tile<3>(sums[1].parts[1]);
   }
 
-  const typename Layer::Args& args_;
+  const LinearArgs& args_;
   size_t steps_;
   size_t row_tiles_;
   bool keeps_;    // true if the converted weights are kept for all rows
@@ -268,7 +264,7 @@ class Passes {
 };
 
 template <class Layer>
-void multiply_in_passes(const typename Layer::Args& args, size_t first_tile, size_t tile_count) {
+void multiply_in_passes(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   const TileState state;
   Passes<Layer> passes(args, first_tile, tile_count);
   const size_t end = first_tile + tile_count;

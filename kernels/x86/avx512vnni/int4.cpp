@@ -112,7 +112,7 @@ struct Prefetcher {
 };
 
 // Fills strip->weights.
-void unpack(const Int4Args& args, Strip* strip) {
+void unpack(const LinearArgs& args, Strip* strip) {
   for (size_t block = 0; block < strip->count; ++block) {
     BlockWeights& to = strip->weights[block];
     for (size_t t = 0; t < kPair; ++t) {
@@ -180,9 +180,9 @@ void multiply_block(const Strip& strip, Block rows, size_t y_stride, Prefetcher&
 }
 
 // Computes `tiles` tiles, at most kPair, from `first_tile`. A single tile is multiplied twice.
-void multiply_pair(const Int4Args& args, size_t first_tile, size_t tiles) {
+void multiply_pair(const LinearArgs& args, size_t first_tile, size_t tiles) {
   const size_t size = int4_tile_size(args.inputs);
-  const uint8_t* packed = args.tiles + first_tile * size;
+  const uint8_t* packed = args.weights + first_tile * size;
   const size_t blocks = int4_block_count(args.inputs);
   const RowBlocks row_blocks(args.rows, kMaxBlockRows);
   Prefetcher prefetcher = {packed + kPair * size, divide_up(kPair * size, blocks * row_blocks.count())};
@@ -200,7 +200,7 @@ void multiply_pair(const Int4Args& args, size_t first_tile, size_t tiles) {
       for (size_t i = 0; i < group.count; ++i) {
         const RowBlock rows = row_blocks[group.first + i];
         const size_t at = rows.first * blocks + strip.first * rows.count;
-        const Block block = {args.grouped + at * kInt4Block, args.starts + at, args.quantization + rows.first,
+        const Block block = {args.scratch + at * kInt4Block, int4_starts(args) + at, args.quantization + rows.first,
                              args.y + rows.first * args.outputs + first_tile * kInt4Columns, sums + i * kMaxBlockRows};
         generic::with_rows<kMinBlockRows, kMaxBlockRows>(
             rows.count, [&](auto count) { multiply_block<count>(strip, block, args.outputs, prefetcher); });
@@ -210,9 +210,9 @@ void multiply_pair(const Int4Args& args, size_t first_tile, size_t tiles) {
   }
 }
 
-void prepare(const Int4Args& args, size_t group) { generic::prepare_int4<LargeBatch>(args, group); }
+void prepare(const LinearArgs& args, size_t group) { generic::prepare_int4<LargeBatch>(args, group); }
 
-void multiply(const Int4Args& args, size_t first_tile, size_t tile_count) {
+void multiply(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   assert(args.rows > kSmallBatchRows);
   const size_t end = first_tile + tile_count;
   for (size_t tile = first_tile; tile < end; tile += kPair) multiply_pair(args, tile, std::min(kPair, end - tile));
@@ -221,13 +221,17 @@ void multiply(const Int4Args& args, size_t first_tile, size_t tile_count) {
 }  // namespace int4_large
 }  // namespace
 
-void prepare_int4(const Int4Args& args, size_t group) { generic::prepare_int4<Int4Vector>(args, group); }
+void prepare_int4(const LinearArgs& args, size_t group) { generic::prepare_int4<Int4Vector>(args, group); }
 
-void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
+void multiply_int4(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   generic::multiply_int4<Int4Vector>(args, first_tile, tile_count);
 }
 
-constinit const Int4Kernels kInt4 = {kInt4Batch,
-                                     {int4_large::kMaxBlockRows, int4_large::prepare, int4_large::multiply, 4}};
+constinit const MatrixKernels kInt4 = {.layout = nullptr,
+                                       .small = kSmallInt4,
+                                       .large = {.prepare = int4_large::prepare,
+                                                 .multiply = int4_large::multiply,
+                                                 .task_tiles = 4,
+                                                 .group_rows = int4_large::kMaxBlockRows}};
 
 }  // namespace sotto::avx512vnni

@@ -5,9 +5,10 @@
 
 namespace sotto::avx512vnni {
 
-void prepare_int4(const Int4Args& args, size_t group);
-void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count);
+void prepare_int4(const LinearArgs& args, size_t group);
+void multiply_int4(const LinearArgs& args, size_t first_tile, size_t tile_count);
 
-inline constexpr Int4Batch kInt4Batch = {kSmallBatchRows, prepare_int4, multiply_int4, 4};
+inline constexpr MatrixKernel kSmallInt4 = {
+    .prepare = prepare_int4, .multiply = multiply_int4, .task_tiles = 4, .group_rows = kSmallBatchRows};
 
 }  // namespace sotto::avx512vnni

@@ -16,7 +16,7 @@ namespace sotto::avx512vnni {
 namespace {
 
 template <size_t kRows>
-void multiply_tile(const Int8Args& args, const uint8_t* tile, float* y, __mmask16 columns) {
+void multiply_tile(const LinearArgs& args, const uint8_t* tile, float* y, __mmask16 columns) {
   RowSums sums[kRows];
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) sums[r].low = sums[r].high = _mm512_setzero_si512();
@@ -42,9 +42,9 @@ void multiply_tile(const Int8Args& args, const uint8_t* tile, float* y, __mmask1
 }
 
 template <size_t kRows>
-void multiply_tiles(const Int8Args& args, size_t first_tile, size_t tile_count) {
+void multiply_tiles(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   const size_t size = tile_size(args.inputs);
-  const auto* packed = static_cast<const uint8_t*>(args.packed) + first_tile * size;
+  const auto* packed = args.weights + first_tile * size;
   for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile, packed += size) {
     multiply_tile<kRows>(args, packed, args.y + tile * kTileColumns, columns_of(args, tile));
   }
@@ -52,7 +52,7 @@ void multiply_tiles(const Int8Args& args, size_t first_tile, size_t tile_count) 
 
 }  // namespace
 
-void multiply_small_batch(const Int8Args& args, size_t first_tile, size_t tile_count) {
+void multiply_small_batch(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   const FlushDenormals flush;
   generic::with_rows<1, kSmallBatchRows>(args.rows,
                                          [&](auto rows) { multiply_tiles<rows>(args, first_tile, tile_count); });
@@ -94,7 +94,7 @@ template <size_t kRows>
 }
 
 template <size_t kRows>
-void multiply_block(const Int8Args& args, const Block& block, const uint8_t* tile, __mmask16 columns,
+void multiply_block(const LinearArgs& args, const Block& block, const uint8_t* tile, __mmask16 columns,
                     Prefetcher prefetcher) {
   RowSums sums[kRows];
 #pragma GCC unroll 13
@@ -127,10 +127,10 @@ void multiply_block(const Int8Args& args, const Block& block, const uint8_t* til
 }
 
 // Reorders activations as Block::q describes, with 128 added to make them unsigned.
-void prepare_large_batch(const Int8Args& args) {
+void prepare_large_batch(const LinearArgs& args, size_t /*group*/) {
   const __m512i sign = _mm512_set1_epi8(-128);
   const int8_t* from = args.q;
-  int8_t* to = args.ordered;
+  int8_t* to = args.scratch;
   for (const RowBlock block : RowBlocks(args.rows, kMaxBlockRows)) {
     for (size_t i = 0; i < args.inputs; i += sizeof(__m512i)) {
       const size_t width = args.inputs - i < sizeof(__m512i) ? args.inputs - i : sizeof(__m512i);
@@ -146,7 +146,7 @@ void prepare_large_batch(const Int8Args& args) {
   }
 }
 
-void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_count) {
+void multiply_large_batch(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   assert(args.rows > kSmallBatchRows);
   const FlushDenormals flush;
   const size_t depths = depth_count(args.inputs);
@@ -154,11 +154,11 @@ void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_c
   const RowBlocks blocks(args.rows, kMaxBlockRows);
   const size_t all_depths = blocks.count() * depths;
   const size_t step = divide_up(size, all_depths);
-  const auto* packed = static_cast<const uint8_t*>(args.packed) + first_tile * size;
+  const auto* packed = args.weights + first_tile * size;
   for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile, packed += size) {
     Prefetcher prefetcher = {reinterpret_cast<const char*>(packed + size), step};
     for (const RowBlock rows : blocks) {
-      const Block block = {args.ordered + rows.first * padded(args.inputs), args.quantization + rows.first,
+      const Block block = {args.scratch + rows.first * padded(args.inputs), args.quantization + rows.first,
                            args.y + rows.first * args.outputs + tile * kTileColumns};
       generic::with_rows<kMinBlockRows, kMaxBlockRows>(rows.count, [&](auto count) {
         multiply_block<count>(args, block, packed, columns_of(args, tile), prefetcher);
@@ -170,7 +170,7 @@ void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_c
 
 }  // namespace
 
-constinit const Int8Kernels kInt8 = {
+constinit const MatrixKernels kInt8 = {
     &kTilesOf16, {nullptr, multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 4}};
 
 }  // namespace sotto::avx512vnni
