@@ -2,7 +2,7 @@
 // Sums are exact int32, and each output is y = fma(float(sum) * row.scale, weight_scale, bias). As in XNNPACK, denormal
 // operands and results of these float operations count as zeros of the same sign. 4-bit layers keep denormals.
 //
-// There are two implementations with the same bits. The kernels of an instruction set (kernels/linear/int8.h) read
+// There are two implementations with the same bits. The kernels of an instruction set (matrix_kernels.h) read
 // packed weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have their own kernels
 // and their own definition (kernels/linear/int4.h).
 #pragma once
