@@ -140,13 +140,15 @@ async function generate({ prompt, sampler, language, grammar, maxTokens }) {
   showStatus(`Ended with ${stop}. Prompt: ${speed(prefillTokens, prefillNs)}; text: ${speed(decodeTokens, decodeNs)}`);
 }
 
-/** Runs an action of the page, and shows its failure. */
+/** Runs an action of the page, and shows its failure. The page has one at a time. */
 async function attempt(action) {
+  $("file").disabled = true;
   try {
     await action();
   } catch (failure) {
     showStatus(failure.message, true);
   }
+  $("file").disabled = false;
   $("loading").hidden = true;
   setRunning(false);
 }

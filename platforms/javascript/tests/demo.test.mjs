@@ -32,6 +32,19 @@ after(async () => {
   server.close();
 });
 
+test("OneModelOpensAtATime", async () => {
+  const isDisabled = await page.value(`fetch('demo.sotto').then((response) => response.blob()).then((blob) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([blob], 'other.sotto'));
+    $('file').files = transfer.files;
+    $('file').dispatchEvent(new Event('change'));
+    return [$('file').disabled, $('run').disabled];
+  })`);
+  assert.deepEqual(isDisabled, [true, true]);
+  await page.until("!$('run').disabled");
+  assert.equal(await page.value("$('file').disabled"), false);
+});
+
 /** Fills in the form, generates, and returns the text without the prompt, and the status. */
 async function generate(fields) {
   await page.value(`for (const [id, value] of Object.entries(${JSON.stringify(fields)})) {
