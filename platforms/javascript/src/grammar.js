@@ -5,6 +5,14 @@ import { describe } from "./module.js";
 
 const COMPILE_LIMIT = 2 ** 29; // bytes for the compilation of a grammar
 
+// Methods that only the package itself calls.
+export const ATTACH = Symbol("attach");
+export const DETACH = Symbol("detach");
+const CHECK_OPEN = Symbol("checkOpen");
+const RETAIN = Symbol("retain");
+const RELEASE = Symbol("release");
+const FREE = Symbol("free");
+
 /** An object whose memory is freed as soon as it is closed and no other object uses it. */
 class Shared {
   #users = 1;
@@ -19,21 +27,21 @@ class Shared {
   close() {
     if (this.#closed) return;
     this.#closed = true;
-    this.release();
+    this[RELEASE]();
   }
 
-  checkOpen() {
+  [CHECK_OPEN]() {
     if (this.#closed) throw new SottoError(Status.INVALID_STATE, `the ${this.#name} is closed`);
   }
 
-  retain() {
-    this.checkOpen();
+  [RETAIN]() {
+    this[CHECK_OPEN]();
     this.#users += 1;
   }
 
-  release() {
+  [RELEASE]() {
     this.#users -= 1;
-    if (this.#users === 0) this.free();
+    if (this.#users === 0) this[FREE]();
   }
 }
 
@@ -119,11 +127,11 @@ export class Grammar extends Shared {
 
   /** Returns the grammar as an image with the same bytes on every platform. */
   save() {
-    this.checkOpen();
+    this[CHECK_OPEN]();
     return this.instance.bytes(this.memory, this.size);
   }
 
-  free() {
+  [FREE]() {
     this.instance.release(this.memory);
   }
 }
@@ -159,7 +167,7 @@ export class Matcher extends Shared {
     this.instance = instance;
     this.grammar = grammar;
     this.#wordCount = Math.ceil(model.info.vocabularySize / 64);
-    grammar.retain();
+    grammar[RETAIN]();
     this.memories = [];
     try {
       instance.withScratch((scratch) => {
@@ -288,25 +296,25 @@ export class Matcher extends Shared {
     return bytes;
   }
 
-  /** Reserves the matcher for a session, which alone uses it until `detach`. */
-  attach() {
+  /** Reserves the matcher for a session, which alone uses it until it is detached. */
+  [ATTACH]() {
     this.#check();
-    this.retain();
+    this[RETAIN]();
     this.#isSet = true;
   }
 
-  detach() {
+  [DETACH]() {
     this.#isSet = false;
-    this.release();
+    this[RELEASE]();
   }
 
-  free() {
+  [FREE]() {
     for (const memory of this.memories.splice(0)) this.instance.release(memory);
-    this.grammar.release();
+    this.grammar[RELEASE]();
   }
 
   #check() {
-    this.checkOpen();
+    this[CHECK_OPEN]();
     if (this.#isSet) throw new SottoError(Status.INVALID_STATE, "the matcher constrains a session");
   }
 

@@ -1,7 +1,7 @@
 import { ErrorSlot, SottoError, check, copyIntegers, createObject, fill, integer, readInfo } from "./convert.js";
 import { Status } from "./generated/enums.js";
 import { Instance, bestKernels, describe, isNode } from "./module.js";
-import { Session } from "./session.js";
+import { ABANDON, Session } from "./session.js";
 
 const TOKENIZE_SPECIAL = 1;
 const SPARE_TOKENS = 8; // capacity of a buffer besides one token per two bytes
@@ -201,7 +201,7 @@ than ${this.info.vocabularySize}`);
 
   /** Closes the model and its sessions. Its memory is freed with the next garbage collection. */
   close() {
-    for (const session of this.#sessions) session.abandon();
+    for (const session of this.#sessions) session[ABANDON]();
     this.#sessions.clear();
     this.instance = null;
   }

@@ -3,8 +3,9 @@ import {
 } from "./convert.js";
 import { Pooling, Status, presets } from "./generated/enums.js";
 import { structs } from "./generated/structs.js";
-import { Matcher } from "./grammar.js";
+import { ATTACH, DETACH, Matcher } from "./grammar.js";
 
+export const ABANDON = Symbol("abandon"); // a method that only the package itself calls
 const NO_LIMIT = 2 ** 32 - 1;
 const SLICE_MS = 12; // streams let other tasks run after this time
 
@@ -117,15 +118,15 @@ export class Session {
       throw new SottoError(Status.INVALID_ARGUMENT, "the matcher belongs to another model");
     }
     const isNew = matcher !== this.#matcher;
-    if (isNew) matcher?.attach();
+    if (isNew) matcher?.[ATTACH]();
     try {
       this.#attempt((scratch, error) =>
         this.instance.exports.sotto_session_set_matcher(this.handle, matcher?.handle ?? 0, error));
     } catch (failure) {
-      if (isNew) matcher?.detach();
+      if (isNew) matcher?.[DETACH]();
       throw failure;
     }
-    if (isNew) this.#matcher?.detach();
+    if (isNew) this.#matcher?.[DETACH]();
     this.#matcher = matcher;
   }
 
@@ -379,7 +380,7 @@ export class Session {
     if (this.#isGuide) throw new SottoError(Status.INVALID_STATE, "the session guides another one");
     if (this.#guide) this.#guide.#isGuide = false;
     this.instance.exports.sotto_session_deinit(this.handle);
-    this.#matcher?.detach();
+    this.#matcher?.[DETACH]();
     this.#samplerCallbacks.forEach((number) => this.instance.removeCallback(number));
     this.instance.release(this.memory);
     this.handle = 0;
@@ -387,8 +388,10 @@ export class Session {
   }
 
   /** Marks a session as closed whose memory is freed with its model. */
-  abandon() {
+  [ABANDON]() {
     this.handle = 0;
+    if (!this.#busy) this.#matcher?.[DETACH](); // a running call still uses it
+    this.#matcher = null;
   }
 
   // ---- Calls

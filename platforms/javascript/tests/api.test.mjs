@@ -319,7 +319,12 @@ test("ClosedObjectsThrow", async () => {
   const other = await Model.open(PATH);
   const session = other.session();
   const guide = other.session();
+  const grammar = Grammar.regex(other, "[0-9]+");
+  const matcher = new Matcher(other, grammar, { sequenceCount: session.info.matcherSequenceCount });
+  session.setMatcher(matcher);
   other.close();
+  assert.equal(matcher.info().tokenCount, 0);
+  matcher.close();
   assert.throws(() => session.next(), /the session is closed/);
   assert.throws(() => other.session(), /the model is closed/);
   guide.close();
