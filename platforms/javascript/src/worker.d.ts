@@ -13,6 +13,12 @@ type InWorker<T> = {
   readonly [Name in keyof T]: T[Name] extends (...args: infer A) => infer R ? RemoteCall<A, R> : Promise<Remote<T[Name]>>;
 };
 
+interface ReplyOptions {
+  maxTokens?: number;
+  /** Cannot end the text. To end one early, leave the loop of its stream. */
+  onPiece?: (piece: local.Piece) => void;
+}
+
 /** A model in a Worker of its own. */
 export interface Model extends Omit<InWorker<local.Model>, "close"> {
   /** Ends the Worker, which frees all its memory. Calls that are running fail. */
@@ -23,7 +29,12 @@ export const Model: {
   open(source: string | URL | ArrayBuffer | ArrayBufferView | Blob, options?: local.OpenOptions): Promise<Model>;
 };
 
-export interface Session extends Omit<InWorker<local.Session>, "model"> {}
+export interface Session extends Omit<InWorker<local.Session>, "model" | "setSampler" | "generate"> {
+  setSampler(params?: Omit<local.SamplerParams, "logitsCallback" | "logitsProcessor"> & { preset?: local.Preset }):
+    Promise<void>;
+  /** Generates the whole text before it returns. */
+  generate(prompt?: local.Prompt, options?: ReplyOptions): Promise<local.Status>;
+}
 export const Session: { readonly prototype: Session };
 
 export interface Grammar extends InWorker<local.Grammar> {}
@@ -38,7 +49,10 @@ export const Matcher: {
   create(model: Model, grammar: Grammar, params?: local.MatcherParams): Promise<Matcher>;
 };
 
-export interface Chat extends Omit<InWorker<local.Chat>, "session"> {}
+export interface Chat extends Omit<InWorker<local.Chat>, "session" | "reply"> {
+  /** Generates a reply and returns it when it is complete. */
+  reply(options?: ReplyOptions): Promise<string>;
+}
 export const Chat: {
   /** The format is predefined, or the text of a format. */
   create(session: Session, format?: local.ChatFormat | string, params?: local.ChatParams): Promise<Chat>;

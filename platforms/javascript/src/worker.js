@@ -1,6 +1,6 @@
 // The package's classes with a model that runs in a Worker, so that the caller's thread stays responsive. A call sends a
 // message { id, target, name, args } to worker_main.js and receives messages with its id: values for its callbacks,
-// and at last a result or an error.
+// and at last a result or an error. A stream is an object of the Worker, whose next value is the result of a call.
 import { Chat as LocalChat } from "./chat.js";
 import { SottoError } from "./convert.js";
 import { Status } from "./generated/enums.js";
@@ -47,27 +47,16 @@ class Link {
   }
 
   /** Calls a method, or reads a property, of the object with the number `target` or of the class with this name. */
-  call(target, name, args, onValue) {
-    return this.begin(target, name, args, onValue).result;
-  }
-
-  /** Like call, but returns { id, result }. A call with `onValue` is a stream, whose values it receives. */
-  begin(target, name, args, onValue) {
-    const id = ++this.#count;
-    const result = new Promise((resolve, reject) => {
+  call(target, name, args) {
+    return new Promise((resolve, reject) => {
       if (this.#failure) throw this.#failure;
-      const callbacks = onValue ? { value: onValue } : {};
+      const id = ++this.#count;
+      const callbacks = {};
       const given = args.map((arg) => this.#encode(arg, callbacks));
       this.#worker.post({ id, target, name, args: given, callbacks: Object.keys(callbacks) });
       this.#calls.set(id, { resolve, reject, callbacks });
       this.#worker.keepAlive(true);
     });
-    return { id, result };
-  }
-
-  /** Tells the Worker how many values of a stream have been used, or that no more are wanted. */
-  advance(id, used) {
-    if (this.#calls.has(id)) this.#worker.post({ id, used });
   }
 
   close(failure) {
@@ -92,52 +81,42 @@ class Link {
     return rest;
   }
 
-  #receive({ id, callback, values, type, value, error, status, offset }) {
+  #receive({ id, callback, values, type, value, error }) {
     const call = this.#calls.get(id);
     if (!call) return;
-    if (callback) {
-      call.callbacks[callback](...values);
-      return;
+    try {
+      if (callback) return void call.callbacks[callback](...values);
+      if (error) throw errorOf(error);
+      call.resolve(type ? new REMOTE[type](this, value) : value);
+    } catch (failure) {
+      call.reject(failure); // also if a callback throws, after which the Worker may still be busy with the call
     }
     this.#calls.delete(id);
     if (this.#calls.size === 0) this.#worker.keepAlive(false);
-    if (error) call.reject(status === undefined ? error : new SottoError(status, error.message, offset));
-    else call.resolve(type ? new REMOTE[type](this, value) : value);
   }
 }
 
-async function* streamed(remote, name, prompt, { signal, ...options } = {}) {
+/** Returns an error with the properties of one in the Worker. */
+function errorOf({ name, message, code, status, offset }) {
+  if (status !== undefined) return new SottoError(status, message, offset);
+  const error = new ({ RangeError, TypeError }[name] ?? Error)(message);
+  return Object.assign(error, code === undefined ? { name } : { name, code });
+}
+
+/** Yields the values of a stream, which the Worker generates only when they are wanted, as the local classes do. */
+async function* streamed(remote, name, prompt, { signal, ...options }) {
   signal?.throwIfAborted();
-  const values = [];
-  let wake = () => {};
-  let isOver = false;
-  const { id, result } = remote[LINK].begin(remote[NUMBER], name, [prompt, options], (value) => {
-    values.push(value);
-    wake();
-  });
-  const over = () => {
-    isOver = true;
-    wake();
-  };
-  result.then(over, over);
-  const onAbort = () => wake();
-  signal?.addEventListener("abort", onAbort);
+  const link = remote[LINK];
+  const stream = await link.call(remote[NUMBER], name, [prompt, options]);
   try {
     for (;;) {
+      const { value, done } = await link.call(stream, "next", []);
+      if (done) return;
+      yield value;
       signal?.throwIfAborted();
-      if (values.length > 0) {
-        yield values.shift();
-        remote[LINK].advance(id, 1);
-      } else if (isOver) {
-        await result; // throws its error
-        return;
-      } else {
-        await new Promise((resolve) => (wake = resolve));
-      }
     }
   } finally {
-    signal?.removeEventListener("abort", onAbort);
-    remote[LINK].advance(id, null);
+    link.call(stream, "return", []).catch(() => {}); // fails only if the model is closed
   }
 }
 

@@ -2,10 +2,8 @@
 import { Chat, Grammar, Matcher, Model, Session, SottoError, Status } from "./index.js";
 import { isNode } from "./module.js";
 
-const WINDOW = 64; // values of a stream that the caller has not used yet
 const CLASSES = { Model, Session, Grammar, Matcher, Chat };
-const objects = new Map();
-const streams = new Map();
+const objects = new Map(); // those of the classes, and the iterators of streams
 let objectCount = 0;
 let port = globalThis;
 
@@ -16,28 +14,10 @@ function find(number) {
   return object;
 }
 
-/** Sends the values of a stream, at most WINDOW ahead of their use. */
-async function send(id, stream, values) {
-  let sent = 0;
-  for await (const value of values) {
-    port.postMessage({ id, callback: "value", values: [value] });
-    sent += 1;
-    while (sent - stream.used >= WINDOW && !stream.signal.aborted) await new Promise((resolve) => (stream.wake = resolve));
-    if (stream.signal.aborted) return;
-  }
-}
-
 async function run({ id, target, name, args, callbacks }) {
   if (name === "close" && !objects.has(target)) return; // an object may be closed twice
   const given = args.map((arg) => (arg?.sottoObject ? find(arg.sottoObject) : arg));
   const object = typeof target === "string" ? CLASSES[target] : find(target);
-  if (callbacks.includes("value")) {
-    const controller = new AbortController();
-    const stream = { used: 0, wake: () => {}, signal: controller.signal, abort: () => controller.abort() };
-    streams.set(id, stream);
-    const [prompt, options] = given;
-    return send(id, stream, object[name](prompt, { ...options, signal: stream.signal })).finally(() => streams.delete(id));
-  }
   if (callbacks.length > 0) {
     const last = given.pop();
     const functions = callbacks.map((callback) =>
@@ -46,27 +26,20 @@ async function run({ id, target, name, args, callbacks }) {
   }
   if (name === "new") return new object(...given);
   const result = typeof object[name] === "function" ? await object[name](...given) : object[name];
-  if (name === "close") objects.delete(target);
+  if (name === "close" || name === "return") objects.delete(target);
   return result;
 }
 
 async function answer(message) {
-  const { id, used } = message;
-  if (used !== undefined) {
-    const stream = streams.get(id);
-    if (used === null) stream?.abort();
-    else if (stream) stream.used += used;
-    stream?.wake();
-    return;
-  }
+  const { id } = message;
   try {
     const value = await run(message);
     const type = Object.keys(CLASSES).find((name) => value instanceof CLASSES[name]);
-    if (type) objects.set(++objectCount, value);
-    port.postMessage({ id, type, value: type ? objectCount : value });
-  } catch (error) {
-    const { status, offset } = error instanceof SottoError ? error : {};
-    port.postMessage({ id, error, status, offset });
+    const isKept = type || value?.[Symbol.asyncIterator];
+    if (isKept) objects.set(++objectCount, value);
+    port.postMessage({ id, type, value: isKept ? objectCount : value });
+  } catch ({ name, message, code, status, offset }) {
+    port.postMessage({ id, error: { name, message, code, status, offset } });
   }
 }
 
