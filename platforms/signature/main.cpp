@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -82,12 +83,14 @@ PrivateKey read_private_key(const std::string& path) {
 // Writes a new file that only its owner can read.
 void write_secret(const std::string& path, const char* bytes, size_t size) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "wb");
-  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
-  bool is_written = std::fwrite(bytes, 1, size, file) == size && std::fflush(file) == 0 && fsync(descriptor) == 0;
-  const int reason = errno;
-  is_written = std::fclose(file) == 0 && is_written;
-  if (is_written) return;
+  if (descriptor < 0) throw Failure(path + ": " + std::strerror(errno));
+  ssize_t written = 0;
+  for (; size > 0 && (written = write(descriptor, bytes, size)) > 0; size -= static_cast<size_t>(written)) {
+    bytes += written;
+  }
+  int reason = size == 0 && fsync(descriptor) == 0 ? 0 : errno;
+  if (close(descriptor) != 0 && reason == 0) reason = errno;
+  if (reason == 0) return;
   std::remove(path.c_str());
   throw Failure(path + ": " + std::strerror(reason));
 }
@@ -152,7 +155,12 @@ class FileVerifier {
     const size_t count =
         std::min({size_t{8}, size_t{std::max(1u, std::thread::hardware_concurrency())}, file_.size() / kPartSize + 1});
     std::vector<std::thread> threads;
-    for (size_t i = 1; i < count; ++i) threads.emplace_back([this] { verify_parts(); });
+    threads.reserve(count);
+    try {
+      for (size_t i = 1; i < count; ++i) threads.emplace_back([this] { verify_parts(); });
+    } catch (const std::system_error&) {
+      // The system allows no more threads. Those that exist, and this one, verify the whole file.
+    }
     verify_parts();
     for (std::thread& thread : threads) thread.join();
     *block = block_;

@@ -80,6 +80,31 @@ TEST(SignatureProgram, ReportsTheFirstOfManyChanges) {
   expect_failure(signer.verify("talk"), 1, "from byte " + std::to_string(33 * SOTTO_SIGNATURE_BLOCK_SIZE));
 }
 
+// Runs the program in a shell after commands that limit it. "$0" is its path.
+Result run_limited(const std::string& script) { return Program("/bin/sh", {"-c", script, SOTTO_CLI}).wait(); }
+
+TEST(SignatureProgram, VerifiesWithoutMoreThreads) {
+  const Signer signer;
+  write_file(signer.path("talk"), numbered_file(64 * SOTTO_SIGNATURE_BLOCK_SIZE));
+  const Result is_signed = signer.sign("talk");
+  // No thread can have a stack of 1 TiB.
+  const Result verified = run_limited("ulimit -S -s 1073741824; exec \"$0\" verify " + shell_word(signer.path("talk")) +
+                                      " -k " + signer.public_key);
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_EQ(verified.out, is_signed.out);
+}
+
+TEST(SignatureProgram, LeavesNoKeyThatIsIncomplete) {
+  const TemporaryFolder folder;
+  const std::string key = folder.file("key");
+  // The message goes through a pipe, because the limit holds for all files.
+  const Result result =
+      run_limited("trap '' XFSZ; (ulimit -f 0; exec \"$0\" keygen -o " + shell_word(key) + ") 2>&1 | cat");
+  EXPECT_EQ(result.out, kName + key + ": File too large\n");
+  struct stat status;
+  EXPECT_NE(stat(key.c_str(), &status), 0);
+}
+
 TEST(SignatureProgram, KeysArePrivateAndNotOverwritten) {
   const Signer signer;
   EXPECT_EQ(signer.public_key.find_first_not_of("0123456789abcdef"), std::string::npos);
