@@ -88,7 +88,7 @@ sotto_signature_status sotto_signature_open(const sotto_signature_crypto* crypto
                                             sotto_signature_kind kind, sotto_signature* opened) {
   const uint8_t* bytes = signature;
   if (crypto == NULL || crypto->sha256 == NULL || crypto->ed25519_verify == NULL || bytes == NULL ||
-      public_key == NULL || kind == SOTTO_SIGNATURE_UNKNOWN || opened == NULL) {
+      public_key == NULL || kind < SOTTO_SIGNATURE_MODEL || kind > SOTTO_SIGNATURE_CONVERSATION || opened == NULL) {
     return SOTTO_SIGNATURE_INVALID_ARGUMENT;
   }
   if (signature_size < LIST_AT || memcmp(bytes, kMagic, sizeof kMagic) != 0 ||

@@ -102,7 +102,8 @@ sotto_signature_status sotto_signature_verify_range(const sotto_signature* signa
 size_t sotto_signature_size(uint64_t file_size);
 
 /* Signs a file. `signature` must have sotto_signature_size() bytes, and `public_key` must belong to the private key of
- * `ed25519_sign`. Fails with INVALID_ARGUMENT if the kind of the file is unknown. */
+ * `ed25519_sign`. Fails with INVALID_ARGUMENT if the kind of the file is unknown. If a callback fails, the contents of
+ * `signature` are unspecified. */
 sotto_signature_status sotto_signature_make(const sotto_signature_crypto* crypto, const uint8_t public_key[32],
                                             const void* file, size_t file_size, void* signature);
 

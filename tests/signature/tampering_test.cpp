@@ -324,6 +324,8 @@ TEST(Signature, RejectsMissingArguments) {
   EXPECT_EQ(verify(&crypto, nullptr, key, good.kind, file), SOTTO_SIGNATURE_INVALID_ARGUMENT);
   EXPECT_EQ(verify(&crypto, signature, nullptr, good.kind, file), SOTTO_SIGNATURE_INVALID_ARGUMENT);
   EXPECT_EQ(verify(&crypto, signature, key, SOTTO_SIGNATURE_UNKNOWN, file), SOTTO_SIGNATURE_INVALID_ARGUMENT);
+  const auto later_kind = static_cast<sotto_signature_kind>(SOTTO_SIGNATURE_CONVERSATION + 1);
+  EXPECT_EQ(verify(&crypto, signature, key, later_kind, file), SOTTO_SIGNATURE_INVALID_ARGUMENT);
   EXPECT_EQ(verify(&crypto, signature, key, good.kind, nullptr), SOTTO_SIGNATURE_INVALID_ARGUMENT);
   sotto_signature_crypto incomplete = crypto;
   incomplete.ed25519_verify = nullptr;
