@@ -100,6 +100,14 @@ def main():
             flags = shlex.split(run(args.pkg_config, "--cflags", "--libs", "sotto_posix", env=environment))
             run(args.compiler, main_c, "-DUSES_POSIX", *flags, "-o", work / "pkg_config_posix")
             expect_version(work / "pkg_config_posix", shared)
+            # The verifier of signatures does not need the library.
+            verifier = work / "verifier.c"
+            verifier.write_text("#include <sotto_signature.h>\nint main(void) { return sotto_signature_size(1) != 184; }\n")
+            flags = shlex.split(run(args.pkg_config, "--cflags", "--libs", "sotto_signature", env=environment))
+            run(args.compiler, verifier, *flags, "-o", work / "pkg_config_signature")
+            run(work / "pkg_config_signature")
+            if "-lsotto" in flags:
+                raise SystemExit("sotto_signature.pc links libsotto")
             static = shlex.split(run(args.pkg_config, "--static", "--cflags", "--libs", "sotto", env=environment))
             static = [str(libdir / "libsotto.a") if flag == "-lsotto" else flag for flag in static]
             run(args.compiler, main_c, *static, "-o", work / "pkg_config_static")
