@@ -25,11 +25,16 @@ class ChatActivity : Activity() {
     private var conversation: Conversation? = null
     private var isReplying = false
 
+    // Only the screen's thread writes it, so that a stop before the reply has begun counts, too.
+    @Volatile
+    private var isStopped = false
+
     override fun onCreate(savedInstanceState: Bundle?) {
         super.onCreate(savedInstanceState)
         showScreen()
         run("Loading the model failed") {
-            // The asset is stored uncompressed in the package, so the model is mapped there. It is never extracted.
+            // The asset is stored uncompressed in the package, so it need not be extracted. It is mapped there if its
+            // offset is a multiple of 64, and copied otherwise.
             val file = assets.openFd("demo.sotto")
             try {
                 conversation = Conversation(file.parcelFileDescriptor.fd, file.startOffset, file.length)
@@ -51,7 +56,7 @@ class ChatActivity : Activity() {
                 true
             }
         }
-        button = Button(this).apply { setOnClickListener { if (isReplying) conversation?.stop() else send() } }
+        button = Button(this).apply { setOnClickListener { if (isReplying) isStopped = true else send() } }
         val row = LinearLayout(this).apply {
             addView(input, LinearLayout.LayoutParams(0, WRAP_CONTENT, 1f))
             addView(button)
@@ -70,7 +75,13 @@ class ChatActivity : Activity() {
         if (message.isBlank() || isReplying) return
         input.text.clear()
         append("\n$message\n\n")
-        run("The reply failed") { conversation?.reply(message) { text -> runOnUiThread { append(text) } } }
+        isStopped = false
+        run("The reply failed") {
+            conversation?.reply(message) { text ->
+                runOnUiThread { append(text) }
+                isStopped
+            }
+        }
     }
 
     /** Runs a task in the background, during which the button stops a reply. */
@@ -101,7 +112,7 @@ class ChatActivity : Activity() {
     }
 
     override fun onDestroy() {
-        conversation?.stop()
+        isStopped = true
         background.execute { conversation?.close() }
         background.shutdown()
         super.onDestroy()

@@ -12,15 +12,12 @@ import java.io.Closeable
 
 /**
  * A conversation with a model inside an open file, of which it is [size] bytes from [offset] on. The descriptor may be
- * closed afterwards. Calls block, so one background thread should make them all, except for [stop].
+ * closed afterwards. Calls block, so one background thread should make them all.
  */
 class Conversation(descriptor: Int, offset: Long, size: Long) : Closeable {
     private val model = Model.open(descriptor, offset, size, ModelParams())
     private val session = model.session()
     private val chat: Chat
-
-    @Volatile
-    private var isStopped = false
 
     init {
         session.setSampler(SamplerParams().apply { temperature = 0.8f; topP = 0.95f; seed = System.nanoTime() })
@@ -29,19 +26,10 @@ class Conversation(descriptor: Int, offset: Long, size: Long) : Closeable {
         chat = session.chat(format, ChatParams().apply { replyTokens = REPLY_TOKENS })
     }
 
-    /** Generates a reply and calls [onText] with its parts. */
-    fun reply(message: String, onText: (String) -> Unit) {
-        isStopped = false
+    /** Generates a reply and calls [onText] with its parts, which ends the reply by returning true. */
+    fun reply(message: String, onText: (String) -> Boolean) {
         chat.add(ChatRole.USER, message)
-        chat.reply(REPLY_TOKENS.toLong()) { piece ->
-            onText(piece.text)
-            isStopped
-        }
-    }
-
-    /** Ends the reply at its next token. Any thread may call this. */
-    fun stop() {
-        isStopped = true
+        chat.reply(REPLY_TOKENS.toLong()) { piece -> onText(piece.text) }
     }
 
     override fun close() {

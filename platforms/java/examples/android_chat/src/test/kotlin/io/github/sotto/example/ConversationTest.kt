@@ -21,12 +21,19 @@ fun main(arguments: Array<String>) {
             Conversation(descriptorOf(path), offset.toLong(), model.size.toLong())
         }
         conversation.use {
+            val isMapped = Files.readAllLines(Paths.get("/proc/self/maps")).any { line -> line.endsWith(path.toString()) }
+            check(isMapped == (offset % 64 == 0)) { "offset $offset: mapped is $isMapped" }
             val replies = listOf("Hello.", "Go on.").map { message ->
-                StringBuilder().also { reply -> it.reply(message) { text -> reply.append(text) } }
+                StringBuilder().also { reply ->
+                    it.reply(message) { text ->
+                        reply.append(text)
+                        false
+                    }
+                }
             }
             check(replies.all { reply -> reply.isNotBlank() }) { replies }
             var parts = 0
-            it.reply("And then?") { _ -> if (++parts == 3) it.stop() }
+            it.reply("And then?") { _ -> ++parts >= 3 }
             check(parts <= 4) { "$parts parts after a stop" }
         }
     }
