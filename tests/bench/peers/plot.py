@@ -44,9 +44,12 @@ def draw(axes, int8_report, int4_report, name, key, title):
     width = 0.8 / len(measured)
     for place, (length, programs) in enumerate(sorted(speeds.items())):
         for index, program in enumerate(measured):
+            if program not in programs:
+                continue
             median, least, most = programs[program]
             x = place + (index - (len(measured) - 1) / 2) * width
-            axes.bar(x, median, width * 0.92, color=COLORS[program], label=program if place == 0 else None,
+            is_new = program not in axes.get_legend_handles_labels()[1]
+            axes.bar(x, median, width * 0.92, color=COLORS[program], label=program if is_new else None,
                      yerr=[[median - least], [most - median]], error_kw={"elinewidth": 0.8, "ecolor": "#444444"})
             axes.text(x, most, f" {median:.0f}", ha="center", va="bottom", fontsize=7)
         axes.plot([place - 0.45, place + 0.45], [limits[length]] * 2, "--", color="#b23a48", linewidth=1,
@@ -69,6 +72,10 @@ def main():
     parser.add_argument("picture", type=pathlib.Path, help="the .svg file to write")
     args = parser.parse_args()
     report, int4_report = json.loads(args.int8_report.read_text()), json.loads(args.int4_report.read_text())
+    differing = [f"{part}.{key}" for part in ("machine", "settings") for key, value in report[part].items()
+                 if key != "load_average" and int4_report[part].get(key) != value]
+    if differing:
+        parser.error(f"the reports have different values of {', '.join(differing)}")
     figure, panels = plt.subplots(1, len(PANELS), figsize=(10, 3.6))
     for axes, (name, key, title) in zip(panels, PANELS):
         draw(axes, report, int4_report, name, key, title)
