@@ -12,6 +12,7 @@ import pathlib
 import re
 import sys
 
+NO_CODE = re.compile(r'''//.*|/\*[\s\S]*?\*/|'(?:\\.|[^'\\\n])'|"(?:\\.|[^"\\\n])*"''')  # comments, characters, strings
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("capi", "features", "memory", "golden")
 
@@ -23,7 +24,7 @@ def text_with_helpers(path, seen=None):
         return ""
     seen.add(path)
     text = path.read_text()
-    whole = re.sub(r"//.*", "", text)
+    whole = NO_CODE.sub("", text)
     for name in re.findall(r'#include "(tests/[^"]+)"', text):
         header = ROOT / name
         whole += text_with_helpers(header, seen) + text_with_helpers(header.with_suffix(".cpp"), seen)
@@ -31,7 +32,8 @@ def text_with_helpers(path, seen=None):
 
 
 def callers(function, texts):
-    return sorted(name for name, text in texts.items() if re.search(rf"\b{function}\b", text))
+    """Returns the names of the texts that call a function, or pass it to something that does."""
+    return sorted(name for name, text in texts.items() if re.search(rf"\b{function}[(,;)]", text))
 
 
 def find_callers():
