@@ -131,7 +131,7 @@ sotto_isa isa_of_environment() {
   return isa;
 }
 
-// One process runs one instruction set, so ctest runs this once for each.
+// ctest runs this once for each instruction set.
 TEST(SessionStack, EveryFunctionOfASessionUsesLittleStack) {
   const sotto_isa isa = isa_of_environment();
   const auto open = [](sotto_session_params& params) {
