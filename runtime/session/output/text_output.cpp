@@ -164,6 +164,7 @@ void TextOutput::trim_after_stop() {
     if (spelled == 0) ++cut.token;
   }
   if (cut.token == count || stream_->rewind(cut.token) != Status::kOk) return;
+  forget_healing_after(cut.token);
   stream_->find_answer_start();
   state_->rejected.drop_from(cut.token);
   append({spelling.data(), spelled});
@@ -216,8 +217,7 @@ Status TextOutput::truncate(uint64_t count) {
   SOTTO_TRY(stream_->rewind(count));
   state_->ending.withdraw();
   state_->buffer.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
-  const uint64_t healed = state_->healing.place();
-  if (count < healed || stream_->states().begin() > healed) state_->healing.clear();
+  forget_healing_after(count);
   // If emitted tokens were removed, the text before them is matched again.
   if (count < emitted) {
     rebuild();
@@ -225,6 +225,12 @@ Status TextOutput::truncate(uint64_t count) {
     text_.cut(mark_after(state_->buffer.size()));
   }
   return Status::kOk;
+}
+
+// Forgets the healing if the stream, now of `count` tokens, no longer has its place.
+void TextOutput::forget_healing_after(uint64_t count) {
+  const uint64_t place = state_->healing.place();
+  if (count < place || stream_->states().begin() > place) state_->healing.clear();
 }
 
 // Returns the state after the text of the first `count` buffered tokens.

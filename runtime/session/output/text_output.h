@@ -157,6 +157,7 @@ class TextOutput {
  private:
   TokenText text_of(uint64_t index) const;
   size_t healing_left(uint64_t index) const;
+  void forget_healing_after(uint64_t count);
   const TextMark& mark_after(size_t count) const;
   void append(std::span<const int32_t> tokens);
   void trim_after_stop();
