@@ -4,6 +4,7 @@ Each package contains the library as the two files that platforms/amalgamation w
 The same commit gives the same bytes, because times are those of the commit and archives are sorted.
 """
 import argparse
+import concurrent.futures
 import gzip
 import hashlib
 import io
@@ -317,7 +318,8 @@ def main():
         release.source_package()
         release.rust()
         release.go()
-        libraries = {target: release.library(target) for target in release.targets()}
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:
+            libraries = dict(zip(release.targets(), executor.map(release.library, release.targets())))
         for target, parts in libraries.items():
             release.archive(target, *parts)
         libraries = {target: parts for target, parts in libraries.items() if target in LANGUAGE_TARGETS}
