@@ -1,7 +1,6 @@
 // Computes the parts of a softmax over logits, selects the largest logit, and selects candidates by their weights.
 #pragma once
 
-#include <cfloat>
 #include <cstdint>
 
 #include "kernels/generic/vector.h"
@@ -178,7 +177,7 @@ template <class V, class Exponent>
 template <class V>
 inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
   const V largest = V::broadcast(max), scales = V::broadcast(scale);
-  if (scale == 1 && __builtin_fabsf(max) <= FLT_MAX) return sum_exps<V>(x, n, y, [=](V l) { return l - largest; });
+  if (scale == 1 && __builtin_isfinite(max)) return sum_exps<V>(x, n, y, [=](V l) { return l - largest; });
   return sum_exps<V>(x, n, y, [=](V l) { return select_ge(l, largest, V::zero(), (l - largest) * scales); });
 }
 
