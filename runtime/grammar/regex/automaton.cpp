@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/token_mask.h"
+
 namespace sotto {
 namespace {
 
@@ -331,13 +333,16 @@ class BackwardConstruction {
         closure_(workspace),
         holds_(workspace),
         sets_(workspace),
-        steps_(workspace),
+        symbols_(workspace),
+        before_(workspace),
         next_(workspace) {}
 
   // Returns false if the automaton would be too large or the workspace is exhausted.
   bool build() {
     start = reversed.add_state();
     if (!index_incoming() || !holds_.resize(source_.look_aheads.size()) || classes_.count() > UINT16_MAX) return false;
+    row_words_ = source_.nfa.states.size() / 64 + 1;
+    if (!symbols_.resize(classes_.count() / 64 + 1) || !before_.resize(classes_.count() * row_words_)) return false;
     next_.push(source_.exit);
     for (const LookAhead& look_ahead : source_.look_aheads.span()) next_.push(look_ahead.exit);
     sort_numbers(next_.begin(), next_.end());
@@ -465,26 +470,34 @@ class BackwardConstruction {
   // symbols. Without word boundaries, no symbol counts as a word character.
   void add_edges(uint32_t set, bool is_word) {
     close(set, false, is_word);
-    steps_.truncate(0);
     for (const uint32_t state : closure_.span()) {
       for (const Incoming& in : incoming(state)) {
         classes_.each_symbols(source_.nfa.edges[in.edge], [&](Interval symbols) {
           for (uint32_t symbol = symbols.first; symbol <= symbols.last; ++symbol) {
             ++work_;
             const bool is_word_symbol = source_.word_set != kNoIndex && classes_.contains(source_.word_set, symbol);
-            if (is_word_symbol == is_word) steps_.push(uint64_t{symbol} << 32 | in.from);
+            if (is_word_symbol != is_word) continue;
+            set_bit(symbols_.begin(), symbol);
+            set_bit(&before_[symbol * row_words_], in.from);
           }
         });
       }
     }
-    sort_numbers(steps_.begin(), steps_.end());
-    steps_.truncate(static_cast<size_t>(std::unique(steps_.begin(), steps_.end()) - steps_.begin()));
-    for (size_t i = 0; i < steps_.size() && !workspace_.exhausted();) {
-      const auto symbol = static_cast<uint32_t>(steps_[i] >> 32);
+    take_bits(symbols_.begin(), symbols_.size(), [&](uint32_t symbol) {
+      work_ += row_words_ / 16;  // a word of bits takes much less time than a step
       next_.truncate(0);
-      for (; i < steps_.size() && steps_[i] >> 32 == symbol; ++i) next_.push(static_cast<uint32_t>(steps_[i]));
+      take_bits(&before_[symbol * row_words_], row_words_, [&](uint32_t state) { next_.push(state); });
       const uint32_t before = intern(is_word ? kWord : kOther);
       add_edge(before, symbol, state_of(set));
+    });
+  }
+
+  // Calls take(index) for each bit that is set, in ascending order, and clears the bits.
+  template <typename Take>
+  static void take_bits(uint64_t* words, uint32_t count, Take take) {
+    for (uint32_t i = 0; i < count; ++i) {
+      for (const uint32_t bit : SetBits(words[i])) take(i * 64 + bit);
+      words[i] = 0;
     }
   }
 
@@ -511,9 +524,11 @@ class BackwardConstruction {
   GrowingArray<uint32_t> closure_;
   GrowingArray<uint8_t> holds_;  // for each look-ahead, whether it is known to hold
   InternedSets sets_;
-  GrowingArray<uint64_t> steps_;  // symbol << 32 | NFA state before it
+  GrowingArray<uint64_t> symbols_;  // bits of the symbols before the current set
+  GrowingArray<uint64_t> before_;   // for each symbol, bits of the NFA states before it
   GrowingArray<uint32_t> next_;
   uint32_t round_ = 0;
+  uint32_t row_words_ = 0;  // words of before_ per symbol
   uint32_t newest_from_ = 0;
   uint64_t work_ = 0;
 };
