@@ -157,8 +157,8 @@ void add_options(cli::Command& command, Options& options) {
   command
       .add_option(
           "--peers", options.peers,
-          "Also measure llama.cpp and CTranslate2, as tests/bench/peers/setup.sh has set them up there; --model "
-          "is then the model of the same weights")
+          "Also measure other runtimes, as tests/bench/peers/setup.sh has set them up there; --model is then the model "
+          "of the same weights")
       .metavar("DIR")
       .excludes(kOtherModes);
   command.add_option("--against", options.against, "Measure instead the speed relative to this model, interleaved")

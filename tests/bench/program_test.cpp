@@ -265,9 +265,11 @@ TEST(Program, MeasuresPeersInTheSameRounds) {
     expect_sound(figure.at("peer"), 1);
     EXPECT_GT(figure.at("ratio").get<double>(), 1) << figure;  // every machine is faster than these
   }
-  EXPECT_EQ(counts,
-            (std::map<std::string, size_t>{
-                {"llama.cpp Q8_0", 4}, {"llama.cpp Q4_0", 4}, {"llama.cpp Q4_K_M", 4}, {"CTranslate2 int8", 4}}));
+  EXPECT_EQ(counts, (std::map<std::string, size_t>{{"llama.cpp Q8_0", 4},
+                                                   {"llama.cpp Q4_0", 4},
+                                                   {"llama.cpp Q4_K_M", 4},
+                                                   {"CTranslate2 int8", 4},
+                                                   {"ONNX Runtime int8", 4}}));
   EXPECT_TRUE(json.at("settings").at("peers"));
 }
 

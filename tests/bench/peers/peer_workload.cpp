@@ -105,7 +105,8 @@ nlohmann::json PeerProcess::ask(const nlohmann::json& request) {
 constexpr std::pair<const char*, const char*> kPeers[] = {{"q8_0", "llama.cpp Q8_0"},
                                                           {"q4_0", "llama.cpp Q4_0"},
                                                           {"q4_k_m", "llama.cpp Q4_K_M"},
-                                                          {"ctranslate2", "CTranslate2 int8"}};
+                                                          {"ctranslate2", "CTranslate2 int8"},
+                                                          {"onnxruntime", "ONNX Runtime int8"}};
 
 // Adds a copy of the figure whose series is `series`, with the peer's samples as its limit.
 void add_compared_figure(const std::string& series, const std::string& peer_series, const std::string& peer,

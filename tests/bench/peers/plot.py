@@ -15,8 +15,9 @@ matplotlib.rcParams["svg.hashsalt"] = "sotto"  # the same bytes for the same fig
 matplotlib.rcParams["svg.fonttype"] = "none"
 import matplotlib.pyplot as plt
 
+# Other peers of the reports are not drawn.
 COLORS = {"Sotto int8": "#1b6ca8", "llama.cpp Q8_0": "#d9a441", "CTranslate2 int8": "#8d99ae",
-          "Sotto int4": "#7fb3d9", "llama.cpp Q4_0": "#e8cf9a", "llama.cpp Q4_K_M": "#c9b27e"}
+          "Sotto int4": "#7fb3d9", "llama.cpp Q4_0": "#e8cf9a"}
 PANELS = (("decode", "context", "Decode: tokens per second by context"),
           ("prefill", "prompt_tokens", "Prefill: tokens per second by length of the prompt"))
 
@@ -54,7 +55,7 @@ def draw(axes, int8_report, int4_report, name, key, title):
             axes.text(x, most, f" {median:.0f}", ha="center", va="bottom", fontsize=7)
         axes.plot([place - 0.45, place + 0.45], [limits[length]] * 2, "--", color="#b23a48", linewidth=1,
                   label="limit of int8" if place == 0 else None)
-    highest = max(values[2] for programs in speeds.values() for values in programs.values())
+    highest = max(programs[program][2] for programs in speeds.values() for program in measured)
     if min(limits.values()) > 2 * highest:  # no bar is near the limit: print it as text
         axes.set_ylim(0, 1.15 * highest)
         axes.text(0.99, 1.0, f"limit of int8: {min(limits.values()):.0f}", transform=axes.transAxes,

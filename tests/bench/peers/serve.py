@@ -2,7 +2,8 @@
 
     python3 serve.py DIRECTORY PEER THREADS
 
-PEER: q8_0, q4_0, q4_k_m (llama.cpp with flash attention) or ctranslate2 (int8). Requests and answers:
+PEER: q8_0, q4_0, q4_k_m (llama.cpp with flash attention), ctranslate2 (int8) or onnxruntime (ONNX Runtime GenAI, int8).
+Requests and answers:
     {"measure": "decode", "context": 512, "tokens": 16}  -> {"value": tokens per second}
     {"measure": "prefill", "tokens": 128}                -> {"value": tokens per second}
     {"measure": "fresh", "tokens": 64}                   -> {"first_token_ms": ..., "peak_mib": ...}
@@ -15,6 +16,8 @@ import pathlib
 import subprocess
 import sys
 import time
+
+import numpy
 
 END = 50256
 
@@ -116,6 +119,48 @@ class CTranslate2:
         self.step_times(arbitrary_tokens(tokens), 1)
 
 
+class OnnxRuntime:
+    def __init__(self, directory, threads):
+        import onnxruntime_genai
+        self.library, self.path, self.threads = onnxruntime_genai, directory / "onnxruntime", threads
+
+    def load(self):
+        config = self.library.Config(str(self.path))
+        config.overlay(json.dumps({"model": {"decoder": {"session_options": {"intra_op_num_threads": self.threads}}}}))
+        self.model = self.library.Model(config)
+        self.generator = self.library.Generator(self.model, self.library.GeneratorParams(self.model))
+
+    def evaluate(self, tokens):
+        self.generator.append_tokens(numpy.array(tokens, numpy.int32))
+
+    def next(self):
+        self.generator.generate_next_token()
+
+    def decode(self, context, tokens):
+        self.generator.rewind_to(0)
+        self.evaluate(arbitrary_tokens(max(context, 1)))
+        self.next()  # only takes the token: the logits are there
+        self.next()  # warms up
+        begin = time.perf_counter()
+        for _ in range(tokens):
+            self.next()
+        elapsed = time.perf_counter() - begin
+        if self.generator.is_done():
+            raise SystemExit("ONNX Runtime GenAI stopped early")
+        return tokens / elapsed
+
+    def prefill(self, tokens):
+        prompt = arbitrary_tokens(tokens)
+        self.generator.rewind_to(0)
+        begin = time.perf_counter()
+        self.evaluate(prompt)
+        return tokens / (time.perf_counter() - begin)
+
+    def first_token(self, tokens):
+        self.evaluate(arbitrary_tokens(tokens))
+        self.next()
+
+
 def resident_mib(key):
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith(key + ":"):
@@ -144,7 +189,8 @@ def answer(peer, request):
 def main():
     directory, kind, threads = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    peer = CTranslate2(directory, threads) if kind == "ctranslate2" else Llama(directory, kind, threads)
+    others = {"ctranslate2": CTranslate2, "onnxruntime": OnnxRuntime}
+    peer = others[kind](directory, threads) if kind in others else Llama(directory, kind, threads)
     if len(sys.argv) > 4:
         print(json.dumps(fresh(peer, int(sys.argv[4]))))
         return
