@@ -166,7 +166,7 @@ class Soak {
     session_.rewind(session_.info().token_count / 2 + 1);
     other_.restore(session_.save());
     proceed(other_, kTextTokens);
-    session_.fork_to(other_);
+    session_.fork_into(other_);
     proceed(other_, kTextTokens);
   }
 

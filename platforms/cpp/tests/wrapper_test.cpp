@@ -337,7 +337,7 @@ TEST(SessionTest, StatesForksAndRewinds) {
   const std::vector<uint8_t> saved = session.save();
   const uint64_t place = session.info().token_count;
   Session fork = session_of(model);
-  session.fork_to(fork);
+  session.fork_into(fork);
   const std::vector<Token> tokens = take(session, 20);
   EXPECT_EQ(take(fork, 20), tokens);
   Session restored = session_of(model);

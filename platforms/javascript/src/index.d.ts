@@ -167,7 +167,7 @@ export class Session {
   search(params?: SearchParams): Sequence[];
 
   /** Makes `other`, a session of the same model, a copy of this stream. */
-  fork(other: Session): void;
+  forkInto(other: Session): void;
   /** Frees the session's memory. */
   close(): void;
 }

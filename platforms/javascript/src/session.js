@@ -369,7 +369,7 @@ export class Session {
   // ---- States
 
   /** Makes `other`, a session of the same model, a copy of this stream. */
-  fork(other) {
+  forkInto(other) {
     this.#attempt((scratch, error) => this.instance.exports.sotto_session_fork(this.handle, other.handle, error));
   }
 

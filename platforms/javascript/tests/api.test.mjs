@@ -343,7 +343,7 @@ test("StatesAndForksContinueWithTheSameText", () => {
   assert.equal(other.speculationInfo.batchCount, 0);
   const third = newSession();
   third.setSampler({ temperature: 0 });
-  other.fork(third);
+  other.forkInto(third);
   assert.equal(generated(other, [], 8), expected);
   assert.equal(generated(third, [], 8), expected);
   state[state.length >> 1] ^= 1;

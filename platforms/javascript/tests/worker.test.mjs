@@ -39,7 +39,7 @@ test("CallsReturnWhatLocalCallsReturn", async () => {
   const search = { sequenceCount: 2, maxTokens: 5 };
   assert.deepEqual(await session.search(search), localSession.search(search));
   const copy = await model.session(CONTEXT);
-  await session.fork(copy);
+  await session.forkInto(copy);
   assert.deepEqual(await copy.save(), localSession.save());
   await copy.close();
 });
@@ -150,7 +150,7 @@ test("FailuresReachTheCaller", async () => {
   await (await Model.open(PATH, { onProgress: (done) => (last = done) })).close();
   assert.equal(last, bytes.length);
   const foreign = await other.session(CONTEXT);
-  await assert.rejects(session.fork(foreign), /belongs to another model/);
+  await assert.rejects(session.forkInto(foreign), /belongs to another model/);
   const pending = foreign.prefill("word ".repeat(200));
   other.close();
   await assert.rejects(pending, /the model is closed/);

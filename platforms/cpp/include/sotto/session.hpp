@@ -405,7 +405,7 @@ class Session {
   }
 
   // Makes `to` a copy of this stream. `to` keeps its sampler, stops and matcher.
-  Result<void> fork_to(Session& to) const {
+  Result<void> fork_into(Session& to) const {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_session_fork(c_session(), to.c_session(), report.out()));
     SOTTO_HPP_DONE_;

@@ -510,7 +510,7 @@ impl Session {
     }
 
     /// Makes `to` a copy of this stream; its sampler, stops and matcher stay.
-    pub fn fork_to(&self, to: &mut Session) -> Result<()> {
+    pub fn fork_into(&self, to: &mut Session) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: two sessions, as one is borrowed exclusively.
         let status = unsafe { sys::sotto_session_fork(self.raw(), to.raw(), report.out()) };

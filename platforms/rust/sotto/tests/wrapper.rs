@@ -261,7 +261,7 @@ fn streams_are_saved_forked_and_rewound() {
     let saved = first.save().unwrap();
     let place = first.info().token_count;
     let mut fork = session(&model);
-    first.fork_to(&mut fork).unwrap();
+    first.fork_into(&mut fork).unwrap();
     let tokens = take(&mut first, 20);
     assert_eq!(take(&mut fork, 20), tokens);
     let mut restored = session(&model);
