@@ -1,4 +1,4 @@
-"""Emits parts of the C++ binding: the vectors of each parameter struct, their conversion to the C struct, and simple
+"""Emits parts of the C++ binding: the structs of parameters, with their vectors and conversion to the C struct, and
 methods."""
 from bindings import MARK, counts_its_own, params_structs, visible, wrap
 from methods import with_methods
@@ -33,12 +33,24 @@ def conversion(field: Field) -> str:
 
 
 def struct_text(struct: Struct) -> str:
-    return f"""struct {struct.camel}Lists : {struct.name} {{
-{''.join(map(member, lists(struct)))}
-  void lists_to_c({struct.name}& c_params, Arrays& arrays) const {{
-{''.join(map(conversion, lists(struct)))}  }}
-}};
+    """Returns the struct of parameters. One with callbacks or objects is the base of a struct written by hand."""
+    is_base = any(field.kind in ("callback", "pointer") for field in visible(struct))
+    name, size = struct.camel + ("Base" if is_base else ""), f"sizeof({struct.name})"
+    text = "\n".join(wrap(struct.doc, "// ")) + f"\nstruct {name} : {struct.name} {{\n"
+    text += f"  {name}() {{ {struct.name}_init(this, {size}); }}\n"
+    if struct.name == "sotto_sampler_params":
+        text += f"""  // Sets the parameters for a purpose, or the defaults for an unknown preset.
+  explicit {name}(sotto_preset preset) : {name}() {{
+    {struct.name}_init_preset(this, {size}, preset);
+  }}
 """
+    if lists(struct):
+        text += f"""
+{''.join(map(member, lists(struct)))}
+  void lists_to_c({struct.name}& c_params, detail::Arrays& arrays) const {{
+{''.join(map(conversion, lists(struct)))}  }}
+"""
+    return f"namespace detail {{\n\n{text}}};\n\n}}  // namespace detail\n" if is_base else f"{text}}};\n"
 
 
 def method_lines(method):
@@ -93,13 +105,14 @@ def method_lines(method):
 
 
 def emit(tables: Tables) -> dict[str, str]:
-    structs = "\n".join(struct_text(struct) for struct in params_structs(tables) if lists(struct))
+    structs = "\n".join(map(struct_text, params_structs(tables)))
+    structs = structs.replace("}  // namespace detail\n\nnamespace detail {\n\n", "")
     classes = {"session": "session.hpp", "chat": "chat.hpp", "matcher": "grammar.hpp"}
     files = with_methods(tables, method_lines, FOLDER, classes, indent="  ")
-    files[f"{FOLDER}/generated/lists.hpp"] = f"""// {MARK}
-// Part of sotto.hpp: the C structs of parameters with vectors, which hide the pointers of the C struct.
-#ifndef SOTTO_GENERATED_LISTS_HPP
-#define SOTTO_GENERATED_LISTS_HPP
+    files[f"{FOLDER}/generated/params.hpp"] = f"""// {MARK}
+// Part of sotto.hpp: parameters. Each struct inherits the C struct and sets its defaults. Vectors hide its pointers.
+#ifndef SOTTO_GENERATED_PARAMS_HPP
+#define SOTTO_GENERATED_PARAMS_HPP
 
 #include <optional>
 #include <string>
@@ -109,13 +122,11 @@ def emit(tables: Tables) -> dict[str, str]:
 
 namespace sotto {{
 inline namespace SOTTO_HPP_ERRORS_ {{
-namespace detail {{
 
 {structs}
-}}  // namespace detail
 }}  // namespace SOTTO_HPP_ERRORS_
 }}  // namespace sotto
 
-#endif  // SOTTO_GENERATED_LISTS_HPP
+#endif  // SOTTO_GENERATED_PARAMS_HPP
 """
     return files

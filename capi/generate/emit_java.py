@@ -139,13 +139,17 @@ NATIVE(void, presetSamplerParams)(JNIEnv* env, jclass, jobject to, jint preset) 
   sotto_jni::write_fields(env, &params, sotto_jni::kSamplerParamsFields, to);
 }
 """
-DEFAULTS = """\
+PARAMS = """\
 // Native.defaultsXxx(object) sets the fields of parameters to the defaults of the library.
-#define DEFAULTS(java, type) \\
+#define PARAMS(java, type, init) \\
   NATIVE(void, defaults##java)(JNIEnv* env, jclass, jobject to) { \\
     type params; \\
-    type##_init(&params, sizeof params); \\
+    init(&params, sizeof params); \\
     sotto_jni::write_fields(env, &params, sotto_jni::k##java##Fields, to); \\
+  } \\
+  bool sotto_jni::read_params(JNIEnv* env, jobject from, Arena* arena, type* params) { \\
+    init(params, sizeof *params); \\
+    return read_fields(env, from, k##java##Fields, arena, params); \\
   }
 
 """
@@ -160,8 +164,10 @@ def tables_text(tables):
     text += "}  // namespace\n\n"
     for struct in structs:
         text += f"const Fields k{struct.camel}Fields = {{k{struct.camel}, sizeof k{struct.camel} / sizeof(Field)}};\n"
-    text += "\n}  // namespace sotto_jni\n\n" + DEFAULTS
-    return text + "".join(f"DEFAULTS({struct.camel}, {struct.name})\n" for struct in params_structs(tables)) + PRESET
+    text += "\n}  // namespace sotto_jni\n\n" + PARAMS
+    for struct in params_structs(tables):
+        text += f"PARAMS({struct.camel}, {struct.name}, {struct.name}_init)\n"
+    return text + PRESET
 
 
 def header_text(tables):
@@ -170,6 +176,9 @@ def header_text(tables):
     return (f"// {MARK}\n#ifndef {guard}\n#define {guard}\n\n#include \"platforms/java/jni/fields.h\"\n\n"
             "namespace sotto_jni {\n\n// The fields of the structs of sotto.h in the Java classes of the same names.\n"
             + "".join(f"extern const Fields k{struct.camel}Fields;\n" for struct in structs)
+            + "\n// Fills parameters from the fields of an object. Returns false with a pending exception.\n"
+            + "".join(f"bool read_params(JNIEnv* env, jobject from, Arena* arena, {struct.name}* params);\n"
+                      for struct in params_structs(tables))
             + f"\n}}  // namespace sotto_jni\n\n#endif  // {guard}\n")
 
 
@@ -251,8 +260,7 @@ def jni_lines(method):
         lines += [f"  const char* {a.name}_data;", f"  size_t {a.name}_size;",
                   f"  if (!read_bytes(env, {a.name}, &arena, &{a.name}_data, &{a.name}_size)) {failed}"]
     if method.params:
-        lines += [f"  {method.params.type} params;", f"  {method.params.type}_init(&params, sizeof params);",
-                  f"  if (!read_fields(env, from, k{method.params.camel_type}Fields, &arena, &params)) {failed}"]
+        lines += [f"  {method.params.type} params;", f"  if (!read_params(env, from, &arena, &params)) {failed}"]
     lines += ["  sotto_error error = new_error();"] if method.has_error else []
     lines += [f"  {method.info.name} info = {{}};", "  info.struct_size = sizeof info;"] if method.info else []
     lines += [f"  {method.result} result = 0;"] if method.result else []

@@ -19,10 +19,9 @@ void destroy(Chat* chat) {
 bool init(JNIEnv* env, sotto_session* session, jbyteArray format, jobject from, Chat* chat) {
   Arena arena;
   sotto_chat_params params;
-  sotto_chat_params_init(&params, sizeof params);
   const char* text;
   size_t text_size;
-  if (!read_fields(env, from, kChatParamsFields, &arena, &params)) return false;
+  if (!read_params(env, from, &arena, &params)) return false;
   if (!read_bytes(env, format, &arena, &text, &text_size)) return false;
   size_t size = 0;
   sotto_error error = new_error();

@@ -157,9 +157,8 @@ bool read_watermark(JNIEnv* env, jobject from, Arena* arena, const sotto_waterma
   if (from == nullptr) return true;
   auto* params = arena->array<sotto_watermark_params>(env, 1);
   if (params == nullptr) return false;
-  sotto_watermark_params_init(params, sizeof *params);
   *to = params;
-  return read_fields(env, from, kWatermarkParamsFields, arena, params);
+  return read_params(env, from, arena, params);
 }
 
 // Reads a field that holds an object; null keeps the default of C.

@@ -112,11 +112,10 @@ NATIVE(jlong, grammarCompile)
 (JNIEnv* env, jclass, jbyteArray source, jobject from, jlong vocabulary, jobject callbacks) {
   Arena arena;
   sotto_grammar_params params;
-  sotto_grammar_params_init(&params, sizeof params);
   const char* text;
   size_t size;
   if (!read_bytes(env, source, &arena, &text, &size)) return 0;
-  if (!read_fields(env, from, kGrammarParamsFields, &arena, &params)) return 0;
+  if (!read_params(env, from, &arena, &params)) return 0;
   if (vocabulary != 0) params.vocabulary = as<Vocabulary>(vocabulary)->vocabulary;
   if (callbacks != nullptr) {
     params.log = on_log;

@@ -16,8 +16,7 @@ bool init(JNIEnv* env, const sotto_grammar* grammar, const sotto_vocabulary* voc
           Matcher* matcher) {
   Arena arena;
   sotto_matcher_params params;
-  sotto_matcher_params_init(&params, sizeof params);
-  if (!read_fields(env, from, kMatcherParamsFields, &arena, &params)) return false;
+  if (!read_params(env, from, &arena, &params)) return false;
   size_t size = 0;
   sotto_error error = new_error();
   sotto_status status = sotto_matcher_memory_size(grammar, vocabulary, &params, &size, &error);

@@ -55,10 +55,9 @@ void destroy(JNIEnv* env, Model* model) {
   std::free(model);
 }
 
-bool read_params(JNIEnv* env, jobject from, const Model& model, sotto_model_params* params) {
+bool read_model_params(JNIEnv* env, jobject from, const Model& model, sotto_model_params* params) {
   Arena arena;
-  sotto_model_params_init(params, sizeof *params);
-  if (!read_fields(env, from, kModelParamsFields, &arena, params)) return false;
+  if (!read_params(env, from, &arena, params)) return false;
   if (model.callbacks != nullptr) {
     params->log = on_log;
     params->log_user_data = model.callbacks;
@@ -70,7 +69,7 @@ bool read_params(JNIEnv* env, jobject from, const Model& model, sotto_model_para
 bool init(JNIEnv* env, jobject from, Model* model) {
   sotto_model_params params;
   sotto_error error = new_error();
-  if (!read_params(env, from, *model, &params)) return false;
+  if (!read_model_params(env, from, *model, &params)) return false;
   size_t size = 0;
   sotto_status status = sotto_model_memory_size(model->file, model->file_size, &params, &size, &error);
   if (!check(env, status, &error) || !allocate(env, size, &model->memory)) return false;
@@ -124,7 +123,7 @@ NATIVE(jlong, modelMemorySize)(JNIEnv* env, jclass, jbyteArray bytes, jobject fr
   size_t size = 0;
   sotto_model_params params;
   sotto_error error = new_error();
-  if (copy_file(env, bytes, &model) && read_params(env, from, model, &params)) {
+  if (copy_file(env, bytes, &model) && read_model_params(env, from, model, &params)) {
     check(env, sotto_model_memory_size(model.file, model.file_size, &params, &size, &error), &error);
   }
   sotto_posix_free(&model.copy);
@@ -195,10 +194,9 @@ NATIVE(jbyteArray, detokenize)(JNIEnv* env, jclass, jlong model, jintArray from)
 NATIVE(jlong, sessionMemorySize)(JNIEnv* env, jclass, jlong model, jobject from) {
   Arena arena;
   sotto_session_params params;
-  sotto_session_params_init(&params, sizeof params);
   size_t size = 0;
   sotto_error error = new_error();
-  if (!read_fields(env, from, kSessionParamsFields, &arena, &params)) return 0;
+  if (!read_params(env, from, &arena, &params)) return 0;
   check(env, sotto_session_memory_size(as<Model>(model)->model, &params, &size, &error), &error);
   return static_cast<jlong>(size);
 }

@@ -10,8 +10,7 @@ using namespace sotto_jni;
 
 bool sotto_jni::read_sampler_params(JNIEnv* env, jobject from, const LogitsCalls& calls, Arena* arena,
                                     sotto_sampler_params* params) {
-  sotto_sampler_params_init(params, sizeof *params);
-  if (!read_fields(env, from, kSamplerParamsFields, arena, params)) return false;
+  if (!read_params(env, from, arena, params)) return false;
   params->logits_callback = calls.has_callback ? on_logits : nullptr;
   params->logits_processor = calls.has_processor ? on_processor : nullptr;
   params->logits_user_data = params->processor_user_data = calls.callbacks;
@@ -130,10 +129,9 @@ NATIVE(void, watermarkDetect)
 (JNIEnv* env, jclass, jobject from, jint vocabulary_size, jintArray written, jobject to) {
   Arena arena;
   sotto_watermark_params params;
-  sotto_watermark_params_init(&params, sizeof params);
   const sotto_token* tokens;
   size_t count;
-  if (!read_fields(env, from, kWatermarkParamsFields, &arena, &params)) return;
+  if (!read_params(env, from, &arena, &params)) return;
   if (!read_tokens(env, written, &arena, &tokens, &count)) return;
   sotto_watermark_result result = {};
   result.struct_size = sizeof result;

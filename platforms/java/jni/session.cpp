@@ -21,8 +21,7 @@ void destroy(JNIEnv* env, Session* session) {
 bool init(JNIEnv* env, const sotto_model* model, jobject from, Session* session) {
   Arena arena;
   sotto_session_params params;
-  sotto_session_params_init(&params, sizeof params);
-  if (!read_fields(env, from, kSessionParamsFields, &arena, &params)) return false;
+  if (!read_params(env, from, &arena, &params)) return false;
   size_t size = 0;
   sotto_error error = new_error();
   sotto_status status = sotto_session_memory_size(model, &params, &size, &error);
@@ -97,9 +96,8 @@ NATIVE(void, sessionSetSpeculation)
 (JNIEnv* env, jclass, jlong session, jobject from, jlong draft_session, jboolean calls) {
   Arena arena;
   sotto_speculation_params params;
-  sotto_speculation_params_init(&params, sizeof params);
   sotto_error error = new_error();
-  if (!read_fields(env, from, kSpeculationParamsFields, &arena, &params)) return;
+  if (!read_params(env, from, &arena, &params)) return;
   if (draft_session != 0) params.draft_session = session_of(draft_session);
   if (calls) {
     params.draft = on_draft;
@@ -112,9 +110,8 @@ NATIVE(void, sessionSetGuide)
 (JNIEnv* env, jclass, jlong session, jlong guide, jobject from) {
   Arena arena;
   sotto_guide_params params;
-  sotto_guide_params_init(&params, sizeof params);
   sotto_error error = new_error();
-  if (!read_fields(env, from, kGuideParamsFields, &arena, &params)) return;
+  if (!read_params(env, from, &arena, &params)) return;
   sotto_session* second = guide == 0 ? nullptr : session_of(guide);
   check(env, sotto_session_set_guide(session_of(session), second, &params, &error), &error);
 }
@@ -234,8 +231,7 @@ NATIVE(jobjectArray, sessionSearch)
 (JNIEnv* env, jclass, jlong session, jobject from, jintArray groups, jboolean compares, jboolean steps) {
   Arena arena;
   sotto_search_params params;
-  sotto_search_params_init(&params, sizeof params);
-  if (!read_fields(env, from, kSearchParamsFields, &arena, &params)) return nullptr;
+  if (!read_params(env, from, &arena, &params)) return nullptr;
   if (!read_groups(env, groups, &arena, &params)) return nullptr;
   if (compares) {
     params.similarity = on_similarity;

@@ -9,11 +9,6 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 using ChatInfo = sotto_chat_info;
 
-// Parameters of a conversation. They determine its memory.
-struct ChatParams : sotto_chat_params {
-  ChatParams() { sotto_chat_params_init(this, sizeof(sotto_chat_params)); }
-};
-
 // A conversation: messages with roles and replies. It owns its session. The session's sampler and grammar apply to
 // replies.
 class Chat {

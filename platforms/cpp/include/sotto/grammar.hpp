@@ -100,8 +100,8 @@ class Vocabulary {
 };
 
 // Parameters of a grammar. The fields below replace the pointers of the C struct.
-struct GrammarParams : detail::GrammarParamsLists {
-  GrammarParams() { sotto_grammar_params_init(this, sizeof(sotto_grammar_params)); }
+struct GrammarParams : detail::GrammarParamsBase {
+  GrammarParams() = default;
   explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
 
   std::string root;                        // empty means "root"
@@ -195,10 +195,6 @@ class Grammar {
   std::shared_ptr<const State> state_;
 };
 
-// Capacities of a matcher.
-struct MatcherParams : sotto_matcher_params {
-  MatcherParams() { sotto_matcher_params_init(this, sizeof(sotto_matcher_params)); }
-};
 using MatcherInfo = sotto_matcher_info;
 
 // The result of Matcher::test.

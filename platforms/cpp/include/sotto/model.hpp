@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "base.hpp"
+#include "generated/params.hpp"
 
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
@@ -16,9 +16,7 @@ using LogFunction = std::function<void(sotto_log_level level, const char* messag
 using ModelInfo = sotto_model_info;
 
 // Parameters of a model. The callbacks replace those of the C struct.
-struct ModelParams : sotto_model_params {
-  ModelParams() { sotto_model_params_init(this, sizeof(sotto_model_params)); }
-
+struct ModelParams : detail::ModelParamsBase {
   LogFunction log;  // must not throw
 };
 

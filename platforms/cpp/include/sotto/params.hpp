@@ -1,6 +1,6 @@
-// Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches. Each struct
-// inherits the C struct and sets its defaults. Lists and callbacks hide the C fields with the same names, which the
-// binding fills in from them. Structs with lists inherit detail::...Lists, which capi/generate writes.
+// Part of sotto.hpp: the parameters of samplers, speculation and searches, which have callbacks or objects. These hide
+// the C fields with the same names, which the binding fills in from them. capi/generate writes the other parameters,
+// and the bases of these with the lists.
 #ifndef SOTTO_PARAMS_HPP
 #define SOTTO_PARAMS_HPP
 
@@ -10,61 +10,33 @@
 #include <utility>
 #include <vector>
 
-#include "generated/lists.hpp"
+#include "generated/params.hpp"
 
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
 class Session;
 
-// Parameters of a watermark.
-struct WatermarkParams : sotto_watermark_params {
-  WatermarkParams() { sotto_watermark_params_init(this, sizeof(sotto_watermark_params)); }
-};
-
 // Parameters of the sampler.
-struct SamplerParams : detail::SamplerParamsLists {
-  SamplerParams() { sotto_sampler_params_init(this, sizeof(sotto_sampler_params)); }
-  // Sets the parameters for a purpose, or the defaults for an unknown preset.
-  explicit SamplerParams(sotto_preset preset) : SamplerParams() {
-    sotto_sampler_params_init_preset(this, sizeof(sotto_sampler_params), preset);
-  }
+struct SamplerParams : detail::SamplerParamsBase {
+  using SamplerParamsBase::SamplerParamsBase;
 
   std::function<void(View<float> logits)> logits_callback;
   std::function<void(Tokens tokens, uint32_t sequence, View<float> logits)> logits_processor;
   std::optional<WatermarkParams> watermark;
 };
 
-// Parameters of a session. They determine its memory.
-struct SessionParams : sotto_session_params {
-  SessionParams() { sotto_session_params_init(this, sizeof(sotto_session_params)); }
-};
-
-// Conditions that end generation.
-struct StopParams : detail::StopParamsLists {
-  StopParams() { sotto_stop_params_init(this, sizeof(sotto_stop_params)); }
-};
-
-// Parameters of guidance by a second session.
-struct GuideParams : sotto_guide_params {
-  GuideParams() { sotto_guide_params_init(this, sizeof(sotto_guide_params)); }
-};
-
 // Proposes tokens that may come next: writes them to `drafts` and returns their number.
 using DraftFunction = std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
 
 // Parameters of speculative decoding.
-struct SpeculationParams : sotto_speculation_params {
-  SpeculationParams() { sotto_speculation_params_init(this, sizeof(sotto_speculation_params)); }
-
+struct SpeculationParams : detail::SpeculationParamsBase {
   const Session* draft_session = nullptr;  // the session that uses it keeps it alive
   DraftFunction draft;
 };
 
 // Parameters of a search.
-struct SearchParams : detail::SearchParamsLists {
-  SearchParams() { sotto_search_params_init(this, sizeof(sotto_search_params)); }
-
+struct SearchParams : detail::SearchParamsBase {
   std::function<double(Tokens a, Tokens b)> similarity;
   std::function<bool(uint32_t sequence, Token token)> on_step;  // returns true to continue the search
 };

@@ -9,8 +9,7 @@ using namespace sotto_jni;
 NATIVE(void, chatSetStops)(JNIEnv* env, jclass, jlong chat, jobject from) {
   Arena arena;
   sotto_stop_params params;
-  sotto_stop_params_init(&params, sizeof params);
-  if (!read_fields(env, from, kStopParamsFields, &arena, &params)) return;
+  if (!read_params(env, from, &arena, &params)) return;
   sotto_error error = new_error();
   check(env, sotto_chat_set_stops(chat_of(chat), &params, &error), &error);
 }
@@ -100,8 +99,7 @@ NATIVE(void, matcherFork)(JNIEnv* env, jclass, jlong matcher, jint source, jint 
 NATIVE(void, sessionSetStops)(JNIEnv* env, jclass, jlong session, jobject from) {
   Arena arena;
   sotto_stop_params params;
-  sotto_stop_params_init(&params, sizeof params);
-  if (!read_fields(env, from, kStopParamsFields, &arena, &params)) return;
+  if (!read_params(env, from, &arena, &params)) return;
   sotto_error error = new_error();
   check(env, sotto_session_set_stops(session_of(session), &params, &error), &error);
 }

@@ -305,24 +305,28 @@ const Fields kSpeculationInfoFields = {kSpeculationInfo, sizeof kSpeculationInfo
 }  // namespace sotto_jni
 
 // Native.defaultsXxx(object) sets the fields of parameters to the defaults of the library.
-#define DEFAULTS(java, type) \
+#define PARAMS(java, type, init) \
   NATIVE(void, defaults##java)(JNIEnv* env, jclass, jobject to) { \
     type params; \
-    type##_init(&params, sizeof params); \
+    init(&params, sizeof params); \
     sotto_jni::write_fields(env, &params, sotto_jni::k##java##Fields, to); \
+  } \
+  bool sotto_jni::read_params(JNIEnv* env, jobject from, Arena* arena, type* params) { \
+    init(params, sizeof *params); \
+    return read_fields(env, from, k##java##Fields, arena, params); \
   }
 
-DEFAULTS(ChatParams, sotto_chat_params)
-DEFAULTS(GrammarParams, sotto_grammar_params)
-DEFAULTS(MatcherParams, sotto_matcher_params)
-DEFAULTS(ModelParams, sotto_model_params)
-DEFAULTS(WatermarkParams, sotto_watermark_params)
-DEFAULTS(SamplerParams, sotto_sampler_params)
-DEFAULTS(SearchParams, sotto_search_params)
-DEFAULTS(SessionParams, sotto_session_params)
-DEFAULTS(StopParams, sotto_stop_params)
-DEFAULTS(GuideParams, sotto_guide_params)
-DEFAULTS(SpeculationParams, sotto_speculation_params)
+PARAMS(ChatParams, sotto_chat_params, sotto_chat_params_init)
+PARAMS(GrammarParams, sotto_grammar_params, sotto_grammar_params_init)
+PARAMS(MatcherParams, sotto_matcher_params, sotto_matcher_params_init)
+PARAMS(ModelParams, sotto_model_params, sotto_model_params_init)
+PARAMS(WatermarkParams, sotto_watermark_params, sotto_watermark_params_init)
+PARAMS(SamplerParams, sotto_sampler_params, sotto_sampler_params_init)
+PARAMS(SearchParams, sotto_search_params, sotto_search_params_init)
+PARAMS(SessionParams, sotto_session_params, sotto_session_params_init)
+PARAMS(StopParams, sotto_stop_params, sotto_stop_params_init)
+PARAMS(GuideParams, sotto_guide_params, sotto_guide_params_init)
+PARAMS(SpeculationParams, sotto_speculation_params, sotto_speculation_params_init)
 
 // Native.presetSamplerParams(object, preset) sets the fields to the values of a preset.
 NATIVE(void, presetSamplerParams)(JNIEnv* env, jclass, jobject to, jint preset) {

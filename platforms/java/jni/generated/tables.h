@@ -27,6 +27,19 @@ extern const Fields kSessionTimingsFields;
 extern const Fields kScoreFields;
 extern const Fields kSpeculationInfoFields;
 
+// Fills parameters from the fields of an object. Returns false with a pending exception.
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_chat_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_grammar_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_matcher_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_model_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_watermark_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_sampler_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_search_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_session_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_stop_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_guide_params* params);
+bool read_params(JNIEnv* env, jobject from, Arena* arena, sotto_speculation_params* params);
+
 }  // namespace sotto_jni
 
 #endif  // SOTTO_PLATFORMS_JAVA_JNI_GENERATED_TABLES_H
