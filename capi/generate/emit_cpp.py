@@ -4,7 +4,15 @@ from bindings import MARK, counts_its_own, params_structs, visible, wrap
 from methods import with_methods
 from tables import Field, Struct, Tables
 
-ARRAYS = {"bytes": "std::vector<uint8_t>", "floats": "View<const float>"}
+ARRAYS = {"bytes": "std::vector<uint8_t>", "floats": "View<const float>", "embedding": "std::vector<float>"}
+# Added to the documentation of methods that return these, or have a limit on the number of tokens.
+NOTES = {
+    "floats": "The view is valid until the next call of the session.",
+    "status": "Returns Status::ok or Status::cancelled.",
+    "stop": "Calls `on_piece` with each Piece; if it returns a bool, false ends the text. Returns the reason why the "
+            "text ended.",
+    "limit": "There is no limit if `max_tokens` is std::nullopt.",
+}
 FOLDER = "platforms/cpp/include/sotto"
 ELEMENTS = {"sotto_text": "std::string", "sotto_token": "Token", "sotto_token_list": "std::vector<Token>",
             "sotto_token_bias": "TokenBias", "sotto_sequence_bias": "SequenceBias"}
@@ -55,30 +63,42 @@ def struct_text(struct: Struct) -> str:
 
 def method_lines(method):
     handle = "handle_" if method.object == "chat" else "state_->handle"
-    types = {"const char*": "std::string_view", "const void*": "Bytes", "sotto_token": "Token"}
+    guard = "session_.state_->guard" if method.object == "chat" else "state_->guard"
+    types = {"const char*": "std::string_view", "const void*": "Bytes", "sotto_token": "Token",
+             "const sotto_token*": "Tokens", "sotto_piece_fn": "Function&&"}
 
     def passed_as(argument):
         if argument.kind == "params":
             return "&c_params" if argument.has_lists else f"&{argument.name}"
-        return f"{argument.name}.data(), {argument.name}.size()" if argument in method.buffers else argument.name
+        if argument.kind == "limit":
+            return f"{argument.name}.value_or(SIZE_MAX)"
+        if argument.kind == "pieces":
+            return "call.run, &call"
+        is_list = argument in method.buffers + method.tokens
+        return f"{argument.name}.data(), {argument.name}.size()" if is_list else argument.name
+
+    def declared(argument):
+        default = getattr(argument.default, "c_name", argument.default)
+        kind = "std::optional<size_t>" if argument.kind == "limit" else types.get(argument.type, argument.type)
+        return f"{kind} {argument.name}" + ("" if default is None else f" = {default}")
 
     if method.params:
         types[method.params.type] = f"const {method.params.camel_type}&"
-    parameters = [f"{types.get(a.type, a.type)} {a.name}" + ("" if a.default is None else f" = {a.default}")
-                  for a in method.with_defaults_last]
+    parameters = [declared(a) for a in method.with_defaults_last]
     passed = [handle, *method.passed(passed_as)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["report.out()"] if method.has_error else []
     call = f"{method.function}({', '.join(passed)})"
     returned = types.get(method.result, method.result) or ARRAYS.get(method.array, "void")
-    if method.info:
-        returned = method.info.camel
+    if method.info or method.returns:
+        returned = method.info.camel if method.info else "Status"
     kind = returned if method.is_property or not method.has_status else f"Result<{returned}>"
-    note = " The view is valid until the next call of the session." if method.array == "floats" else ""
-    lines = [*wrap(method.doc + note, "// ", 118),
+    kind = f"[[nodiscard]] {kind}" if method.returns == "status" else kind
+    lines = [*wrap(method.documentation(NOTES), "// ", 118), *(["template <class Function>"] if method.pieces else []),
              f"{kind} {method.name('cpp')}({', '.join(parameters)}){' const' if method.is_const else ''} {{"]
     if not method.has_status:
-        return [*lines[:-1], f"{lines[-1]} {call}; }}"]
+        one = f"{lines[-1]} {call}; }}"
+        return [*lines[:-1], one] if len(one) <= 118 else [*lines, f"  {call};", "}"]
     if method.params and method.params.has_lists:
         lines += [f"  {method.params.type} c_params = {method.params.name};", "  detail::Arrays arrays;",
                   f"  {method.params.name}.lists_to_c(c_params, arrays);"]
@@ -93,12 +113,21 @@ def method_lines(method):
         return [*lines, "  const float* data = nullptr;", "  size_t count = 0;",
                 f"  SOTTO_HPP_TRY_WHOLE_({method.function}({given}, &data, &count));",
                 f"  return {returned}(data, count);", "}"]
+    if method.array == "embedding":
+        return [*lines, f"  {returned} embedding(Model(state_->model).info().embedding_size);",
+                f"  SOTTO_HPP_TRY_WHOLE_({method.function}({given}, embedding.data()));", "  return embedding;", "}"]
     how = "SOTTO_HPP_TRY_" + ("" if method.has_error else "SESSION_" if method.is_described else "PLAIN_")
     if method.array == "bytes":
         return [*lines, "  size_t size = 0;", f"  (void){method.function}({given}, nullptr, 0, &size);",
                 f"  {returned} bytes(size);",
                 f"  {how}({method.function}({given}, bytes.data(), bytes.size(), &size));",
                 "  return bytes;", "}"]
+    if method.returns:
+        if method.pieces:
+            lines.append(f"  detail::PieceCall<std::remove_reference_t<Function>> call{{&on_piece, &{guard}}};")
+        return [*lines, f"  const sotto_status status = {call};",
+                *([f"  {guard}.rethrow();"] if method.pieces else []), f"  {how}(status);",
+                "  return Status{status};", "}"]
     lines.append(f"  {call};" if method.is_property else f"  {how}({call});")
     lines.append("  return info;" if method.info else "  return result;" if method.result else "  SOTTO_HPP_DONE_;")
     return [*lines, "}"]

@@ -182,9 +182,16 @@ def header_text(tables):
             + f"\n}}  // namespace sotto_jni\n\n#endif  // {guard}\n")
 
 
-ARRAYS = {"bytes": "byte[]", "floats": "float[]"}
+ARRAYS = {"bytes": "byte[]", "floats": "float[]", "embedding": "float[]"}
+# Added to the documentation of methods that return these, or have a limit on the number of tokens.
+NOTES = {
+    "status": "Returns OK or STOP_CANCELLED.",
+    "stop": "Calls onPiece, which may be null, with each piece until it returns true. Returns the reason why the text "
+            "ended.",
+    "limit": "There is no limit if maxTokens is NO_LIMIT.",
+}
 JNI_TYPES = {"int": "jint", "long": "jlong", "float": "jfloat", "double": "jdouble", "byte[]": "jbyteArray",
-             "float[]": "jfloatArray"}
+             "float[]": "jfloatArray", "int[]": "jintArray", "boolean": "jboolean"}
 
 
 def java_number(c_type):
@@ -193,41 +200,56 @@ def java_number(c_type):
 
 def returned_type(method):
     """Returns the type of what the native method returns."""
-    return java_number(method.result) if method.result else ARRAYS.get(method.array, "void")
+    if method.result:
+        return java_number(method.result)
+    return "int" if method.returns else ARRAYS.get(method.array, "void")
 
 
 def native_type(argument):
-    known = {"text": "byte[]", "bytes": "byte[]", "enum": "int", "params": argument.camel_type}
+    known = {"text": "byte[]", "bytes": "byte[]", "enum": "int", "params": argument.camel_type, "tokens": "int[]",
+             "pieces": "boolean"}
     return known.get(argument.kind) or java_number(argument.type)
 
 
 def method_lines(method):
     def type_of(argument):
-        known = {"text": "String", "bytes": "byte[]", "enum": argument.camel_type, "params": argument.camel_type}
+        known = {"text": "String", "bytes": "byte[]", "enum": argument.camel_type, "params": argument.camel_type,
+                 "tokens": "int[]", "pieces": "Callbacks.Pieces"}
         return known.get(argument.kind) or java_number(argument.type)
 
     def passed_as(argument):
         name = argument.lower_camel
-        return {"text": f"Native.toUtf8({name})", "enum": f"{name}.value()"}.get(argument.kind, name)
+        changed = {"text": f"Native.toUtf8({name})", "enum": f"{name}.value()", "pieces": f"{name} != null"}
+        return changed.get(argument.kind, name)
 
     parameters = ", ".join(f"{type_of(a)} {a.lower_camel}" for a in method.arguments)
     passed = [method.object, *map(passed_as, method.arguments), *(["info"] if method.info else [])]
-    call = f"{method.object} -> Native.{method.native}({', '.join(passed)})"
-    returned = method.info.camel if method.info else returned_type(method)
-    lines = [*(line[4:] for line in doc(method.doc, "    ")),
+    passed += ["embeddingSize"] if method.array == "embedding" else []
+    call = f"Native.{method.native}({', '.join(passed)})"
+    returned = method.info.camel if method.info else "Status" if method.returns else returned_type(method)
+    if method.pieces:
+        owner = "session." if method.object == "chat" else ""
+        call = f"{owner}callbacks.during({method.pieces.lower_camel},\n            () -> {call})"
+    elif method.returns:
+        call = f"Status.of({call})"
+    call = f"{method.object} -> {call}"
+    lines = [*(line[4:] for line in doc(method.documentation(NOTES), "    ")),
              f"public {returned} {method.lower_camel('java')}({parameters}) {{"]
     act, run = ("act({})", "session.resource.run(held -> resource.run({}))") if method.object == "chat" else \
         ("resource.act({})", "resource.run({})")
+    lines += [f"    Session.checkLimit({method.limit.lower_camel});"] if method.limit else []
     if method.info:
         lines += [f"    {returned} info = new {returned}();", f"    {act.format(call)};", "    return info;"]
     else:
-        lines.append(f"    {act.format(call)};" if returned == "void" else f"    return {run.format(call)};")
+        line = f"    {act.format(call)};" if returned == "void" else f"    return {run.format(call)};"
+        lines += line.split("\n")
     return [*lines, "}"]
 
 
 def native_lines(method):
     parameters = [f"long {method.object}", *(f"{native_type(a)} {a.lower_camel}" for a in method.arguments),
-                  *([f"{method.info.camel} info"] if method.info else [])]
+                  *([f"{method.info.camel} info"] if method.info else []),
+                  *(["int size"] if method.array == "embedding" else [])]
     return [f"static native {returned_type(method)} {method.native}({', '.join(parameters)});"]
 
 
@@ -235,30 +257,40 @@ def jni_lines(method):
     def passed_as(argument):
         if argument in method.buffers:
             return f"{argument.name}_data, {argument.name}_size"
+        if argument.kind == "tokens":
+            return f"{argument.name}_tokens, {argument.name}_count"
+        if argument.kind == "pieces":
+            return f"calls ? on_piece : nullptr, as<{method.object.title()}>({method.object})->callbacks"
         if argument.kind == "params":
             return "&params"
         is_cast = argument.type in ("uint32_t", "uint64_t", "size_t")
         return f"static_cast<{argument.type}>({argument.name})" if is_cast else argument.name
 
     def declared(argument):
-        return "jobject from" if argument.kind == "params" else f"{JNI_TYPES[native_type(argument)]} {argument.name}"
+        if argument.kind == "params":
+            return "jobject from"
+        return f"{JNI_TYPES[native_type(argument)]} {'calls' if argument.kind == 'pieces' else argument.name}"
 
     uses_env = method.has_status or method.buffers
     parameters = ["JNIEnv* env" if uses_env else "JNIEnv*", "jclass", f"jlong {method.object}",
                   *map(declared, method.arguments),
-                  *(["jobject to"] if method.info else [])]
+                  *(["jobject to"] if method.info else []),
+                  *(["jint size"] if method.array == "embedding" else [])]
     passed = [f"{method.object}_of({method.object})", *method.passed(passed_as)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
     passed += ["&error"] if method.has_error else []
     call = f"{method.function}({', '.join(passed)})"
     returned = returned_type(method)
     lines = [f"NATIVE({JNI_TYPES.get(returned, returned)}, {method.native})({', '.join(parameters)}) {{"]
-    failed = f"return{' nullptr' if method.array else ' 0' if method.result else ''};"
-    if method.buffers or method.params or method.array == "bytes":
+    failed = f"return{' nullptr' if method.array else ' 0' if method.result or method.returns else ''};"
+    if method.buffers or method.tokens or method.params or method.array in ("bytes", "embedding"):
         lines.append("  Arena arena;")
     for a in method.buffers:
         lines += [f"  const char* {a.name}_data;", f"  size_t {a.name}_size;",
                   f"  if (!read_bytes(env, {a.name}, &arena, &{a.name}_data, &{a.name}_size)) {failed}"]
+    for a in method.tokens:
+        lines += [f"  const sotto_token* {a.name}_tokens;", f"  size_t {a.name}_count;",
+                  f"  if (!read_tokens(env, {a.name}, &arena, &{a.name}_tokens, &{a.name}_count)) {failed}"]
     if method.params:
         lines += [f"  {method.params.type} params;", f"  if (!read_params(env, from, &arena, &params)) {failed}"]
     lines += ["  sotto_error error = new_error();"] if method.has_error else []
@@ -270,10 +302,20 @@ def jni_lines(method):
         return [*lines, "  const float* values;", "  size_t count;",
                 f"  const sotto_status status = {method.function}({', '.join([*passed, '&values', '&count'])});",
                 "  return check_whole_call(env, session, status) ? new_floats(env, values, count) : nullptr;", "}", ""]
+    if method.array == "embedding":
+        call = f"{method.function}({', '.join([*passed, 'embedding'])})"
+        return [*lines, "  const auto count = static_cast<size_t>(size);",
+                "  auto* embedding = arena.array<float>(env, count);", f"  if (embedding == nullptr) {failed}",
+                f"  const sotto_status status = {call};",
+                "  return check_whole_call(env, session, status) ? new_floats(env, embedding, count) : nullptr;",
+                "}", ""]
     if method.array:
         lines += ["  size_t size = 0;", f"  (void){method.function}({', '.join([*passed, 'nullptr', '0', '&size'])});",
                   "  char* data = arena.array<char>(env, size);", f"  if (data == nullptr) {failed}"]
         call = f"{method.function}({', '.join([*passed, 'data', 'size', '&size'])})"
+        lines.append(f"  const sotto_status status = {call};")
+        call = "status"
+    if method.returns:
         lines.append(f"  const sotto_status status = {call};")
         call = "status"
     check = f"check_call(env, session, {call})" if method.is_described else \
@@ -285,6 +327,7 @@ def jni_lines(method):
     else:
         lines.append(f"  {check};")
     lines += [f"  return static_cast<{JNI_TYPES[returned]}>(result);"] if method.result else []
+    lines += ["  return status;"] if method.returns else []
     return [*lines, "}", ""]
 
 

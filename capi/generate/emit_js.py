@@ -9,7 +9,14 @@ from methods import with_methods
 SOURCES = "platforms/javascript/src"
 FOLDER = f"{SOURCES}/generated"
 PACKAGE = "platforms/javascript/package.json"
-ARRAYS = {"bytes": "Uint8Array", "floats": "Float32Array"}
+ARRAYS = {"bytes": "Uint8Array", "floats": "Float32Array", "embedding": "Float32Array"}
+# Added to the documentation of methods that return these, or have a limit on the number of tokens.
+NOTES = {
+    "status": "Returns OK or STOP_CANCELLED.",
+    "stop": "Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended, and only "
+            "then.",
+    "limit": "By default there is no limit.",
+}
 CLASSES = {"session": "session.js", "chat": "chat.js", "matcher": "grammar.js"}
 POINTER = 4
 NUMBERS = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
@@ -150,11 +157,26 @@ def package_text(tables):
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
+def documented(method):
+    return [line[2:] for line in commented(method.documentation(NOTES), "  ")]
+
+
+def copied(argument):
+    """Returns the expression that copies tokens into the memory of a call."""
+    return f'copyIntegers(scratch, this.#tokens({argument.lower_camel}), "the {argument.name}")'
+
+
 def method_lines(method):
     def passed_as(argument):
         name = argument.lower_camel
         if argument in method.buffers:
             return f"{name}Bytes.address, {name}Bytes.size"
+        if argument.kind == "tokens":
+            return f"{name}Tokens.address, {name}Tokens.count"
+        if argument.kind == "limit":
+            return f"limitOf({name})"
+        if argument.kind == "pieces":
+            return "this.instance.exports.piece_callback(), number"
         if argument.kind == "params":
             return f'fill(scratch, "{argument.camel_type}", {name})'
         form = NUMBERS.get(argument.type, "i32")
@@ -168,15 +190,32 @@ def method_lines(method):
     passed += ["info"] if method.info else ["result"] if method.result else []
     passed += ["error"] if method.has_error else []
     call = f"this.instance.exports.{method.function}({', '.join(passed)})"
-    defaults = {a.name: "{}" if a.kind == "params" else a.default for a in method.arguments}
-    parameters = ", ".join(a.lower_camel + ("" if defaults[a.name] is None else f" = {defaults[a.name]}")
-                           for a in method.with_defaults_last)
-    lines = [*commented(method.doc, ""), f"{'get ' if method.is_property else ''}{name}({parameters}) {{"]
+    def declared(argument):
+        default = "{}" if argument.kind == "params" else argument.default
+        if argument.kind == "enum" and default is not None:
+            default = f"{argument.camel_type}.{default.name}"
+        default = "[]" if argument.kind == "tokens" and argument.is_optional else default
+        return argument.lower_camel + ("" if default is None else f" = {default}")
+
+    listed = [a for a in method.with_defaults_last if not (method.pieces and a.kind in ("limit", "pieces"))]
+    parameters = ", ".join(map(declared, listed))
+    if method.pieces:
+        options = f"{{ {method.limit.lower_camel}, {method.pieces.lower_camel} = () => false }} = {{}}"
+        parameters = ", ".join([*map(declared, listed), options])
+    lines = [*documented(method), f"{'get ' if method.is_property else ''}{name}({parameters}) {{"]
     if method.info:
         lines += ["  this.#check();", f'  return readInfo(this.instance, "{method.info.camel}", (info) =>',
                   f"    {call});"]
     elif method.array == "floats":
         lines.append(f"  return this.#row(this.instance.exports.{method.function});")
+    elif method.array == "embedding":
+        [tokens] = method.tokens
+        lines += ["  const size = this.model.info.embeddingSize;", "  return this.#call((scratch) => {",
+                  f"    const {tokens.lower_camel}Tokens = {copied(tokens)};",
+                  "    const embedding = scratch.allocate(4 * size);",
+                  f"    const status = {call.removesuffix(')')}, embedding);",
+                  "    this.#checkWhole(this.#checked(scratch, status));", "    return this.#floats(embedding, size);",
+                  "  });"]
     elif method.array:
         def written(*last):
             return f"this.instance.exports.{method.function}({', '.join([*passed, *last])})"
@@ -190,9 +229,12 @@ def method_lines(method):
     else:
         steps = [f'const {a.lower_camel}Bytes = scratch.text({a.lower_camel}, "{a.lower_camel}");'
                  for a in method.buffers]
+        steps += [f"const {a.lower_camel}Tokens = {copied(a)};" for a in method.tokens]
         steps += ["const result = scratch.zeros(8);"] if method.result else []
         given = "(scratch, error)" if method.has_error else "(scratch)" if steps or method.params else "()"
         run = f"this.#{'attempt' if method.has_error else 'evaluate'}({given} =>"
+        run = f"return {run}" if method.returns else run
+        before = len(lines)
         if not steps:
             lines += [f"  {run} {call});"] if len(run) + len(call) < 112 else [f"  {run}", f"    {call});"]
         elif not method.result:
@@ -203,20 +245,32 @@ def method_lines(method):
             lines += ["  let value;", f"  {run} {{", *("    " + step for step in steps), f"    const status = {call};",
                       f"    value = {f'Number({found})' if form == 'u64' else found};", "    return status;", "  });",
                       "  return value;"]
+        if method.pieces:
+            lines[before:] = [
+                f"  const number = this.instance.addCallback((piece) => {method.pieces.lower_camel}"
+                "(readPiece(this.instance, piece)) === true);",
+                "  try {", *("  " + line for line in lines[before:]), "  } finally {",
+                "    this.instance.removeCallback(number);", "  }"]
     return [*lines, "}"]
 
 
 def type_lines(method):
     def type_of(argument):
-        known = {"text": "Text", "bytes": "Uint8Array", "enum": argument.camel_type, "params": argument.camel_type}
+        known = {"text": "Text", "bytes": "Uint8Array", "enum": argument.camel_type, "params": argument.camel_type,
+                 "tokens": "Prompt", "limit": "number | null"}
         return known.get(argument.kind, "number")
 
-    doc = commented(method.doc, "")
+    doc = documented(method)
     if method.is_property:
         return [*doc, f"readonly {method.lower_camel('js')}: {method.info.camel};"]
-    parameters = ", ".join(f"{a.lower_camel}{'' if a.default is None and a.kind != 'params' else '?'}: {type_of(a)}"
-                           for a in method.with_defaults_last)
+    parameters = ", ".join(
+        f"{a.lower_camel}{'?' if a.default is not None or a.is_optional or a.kind in ('params', 'limit') else ''}: "
+        f"{type_of(a)}" for a in method.with_defaults_last if not (method.pieces and a.kind in ("limit", "pieces")))
+    if method.pieces:
+        options = f"{method.limit.lower_camel}?: number; {method.pieces.lower_camel}?: (piece: Piece) => unknown"
+        parameters += f"{', ' if parameters else ''}options?: {{ {options} }}"
     returned = method.info.camel if method.info else "number" if method.result else ARRAYS.get(method.array, "void")
+    returned = "Status" if method.returns else returned
     return [*doc, f"{method.lower_camel('js')}({parameters}): {returned};"]
 
 

@@ -11,7 +11,17 @@ from tables import EnumValue, Tables, preset_values, snake_to_camel
 WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
 PACKAGE = "platforms/python/sotto/__init__.py"
-ARRAYS = {"bytes": "bytes", "floats": "memoryview"}
+ARRAYS = {"bytes": "bytes", "floats": "memoryview", "embedding": "list[float]"}
+# Added to the documentation of methods that return these, or have a limit on the number of tokens.
+NOTES = {
+    "floats": "The result is a read-only view of the session's memory, which is valid until its next call. "
+              "numpy.asarray uses it without a copy.",
+    "status": "Returns OK or STOP_CANCELLED.",
+    "stop": "Calls `on_piece` with each piece until it returns a true value. Returns the reason why the text ended.",
+    "limit": "There is no limit if `max_tokens` is None.",
+}
+KINDS = {"text": "Text", "bytes": "bytes", "tokens": "Text | Sequence[int]", "limit": "int | None",
+         "pieces": "Callable[[Piece], object] | None"}
 CLASSES = {"session": "session.py", "chat": "chat.py", "matcher": "grammar.py"}
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "size", "sotto_token": "i32"}
@@ -126,10 +136,10 @@ def documented(line, doc):
     return [line, *docstring(doc)] if doc else [line]
 
 
-def docstring(doc):
-    """Returns the lines of a docstring inside a class."""
+def docstring(doc, width=120):
+    """Returns the lines of a docstring inside a class or function."""
     text = doc.replace("\\", "\\\\") + (" " if doc.endswith('"') else "")
-    return wrap(f'"""{text}"""', "    ")
+    return wrap(f'"""{text}"""', "    ", width)
 
 
 ENUMS_HEAD = '''\
@@ -297,15 +307,17 @@ def method_lines(method):
     def passed_as(argument):
         if argument in method.buffers:
             return f"{argument.name}_data, len({argument.name}_data)"
-        if argument.kind == "params":
-            return "given"
+        if argument.kind == "tokens":
+            return f"{argument.name}_tokens, {argument.name}_count"
+        if argument.kind in ("params", "limit", "pieces"):
+            return {"params": "given", "limit": "limit", "pieces": "callback, None"}[argument.kind]
         if argument.type in ("float", "double"):
             return argument.name
         return f'integer(abi.{C_TYPES.get(argument.type, "i32")}, {argument.name}, "{argument.name}")'
 
     def type_of(argument):
         if argument.kind != "number":
-            return {"text": "Text", "bytes": "bytes"}.get(argument.kind, argument.camel_type)
+            return KINDS.get(argument.kind, argument.camel_type)
         return "float" if argument.type in ("float", "double") else "int"
 
     exclusive, handle = ("self.session", "self._handle") if method.object == "chat" else ("self", "handle")
@@ -313,25 +325,32 @@ def method_lines(method):
         if argument.kind == "params":
             fields = argument.camel_type.removesuffix("Params") + "Fields"
             return f"{argument.name}: {argument.camel_type} | None = None, **changes: Unpack[{fields}]"
-        return f"{argument.name}: {type_of(argument)}" + ("" if argument.default is None else f" = {argument.default}")
+        default = argument.default
+        if argument.is_optional:
+            default = "()" if argument.kind == "tokens" else "None"
+        elif default is not None and argument.kind == "enum":
+            default = f"{argument.camel_type}.{default.name}"
+        return f"{argument.name}: {type_of(argument)}" + ("" if default is None else f" = {default}")
 
     parameters = ["self", *map(declared, method.with_defaults_last)]
     returned = f"info.{method.info.camel}" if method.info else ARRAYS.get(method.array, "None")
+    returned = "Status" if method.returns else returned
     if method.result:
         returned = "float" if method.result in ("float", "double") else "int"
     passed = [handle, *method.passed(passed_as)]
     passed += ["found"] if method.info else ["result"] if method.result else []
     passed += ["error"] if method.has_error else []
     call = f"lib.{method.function}({', '.join(passed)})"
-    note = ("" if method.array != "floats"
-            else " The result is a read-only view of the session's memory, which is valid until "
-            "its next call. numpy.asarray uses it without a copy.")
     lines = ["@property"] if method.is_property else []
     lines += [f"def {method.name('python')}({', '.join(parameters)}) -> {returned}:",
-              *wrap(f'"""{method.doc}{note}"""', "    ", 116)]
+              *docstring(method.documentation(NOTES), 116)]
     if method.array == "floats":
         return [*lines, f"    return self._floats(lib.{method.function}{''.join(', ' + each for each in passed[1:])})"]
+    owner = "self.session" if method.object == "chat" else "self"
     lines += [f"    {a.name}_data = as_bytes({a.name})" for a in method.buffers]
+    lines += [f"    limit = limit_of({method.limit.name})"] if method.limit else []
+    lines += [f"    {a.name}_tokens, {a.name}_count = tokens_in({owner}._tokens({a.name}))" for a in method.tokens]
+    lines += [f"    callback = {owner}._callbacks.piece({method.pieces.name})"] if method.pieces else []
     if method.params:
         kind = method.params.camel_type
         lines += ["    filler = Filler()",
@@ -339,18 +358,25 @@ def method_lines(method):
     lines += ["    error = abi.Error()"] if method.has_error else []
     lines += [f"    found = abi.{method.info.camel}()"] if method.info else []
     lines += [f"    result = abi.{C_TYPES[method.result]}()"] if method.result else []
-    lines += ["    size = ctypes.c_size_t()"] if method.array else []
+    lines += ["    size = ctypes.c_size_t()"] if method.array == "bytes" else []
+    lines += ["    embedding = (ctypes.c_float * self._embedding_size)()"] if method.array == "embedding" else []
     lines.append(f"    with Exclusive({exclusive}){'' if method.object == 'chat' else ' as handle'}:")
+    if method.array == "embedding":
+        call = f"lib.{method.function}({', '.join(passed)}, embedding)"
+        return [*lines, f"        check_whole(check_session(handle, {call}))", "    return list(embedding)"]
     if method.array:
         given = f"lib.{method.function}({', '.join(passed)}"
         lines += [f"        {given}, None, 0, size)", "        data = ctypes.create_string_buffer(size.value)"]
         call = f"{given}, data, size.value, size)"
-    if not method.has_status:
-        lines.append(f"        {call}")
-    elif method.is_described:
-        lines.append(f"        check_session(handle, {call})")
+    if method.pieces:
+        lines += [f"        status = {call}", f"        {owner}._callbacks.raise_first()"]
+        call = "status"
+    if method.is_described:
+        check = f"check_session(handle, {call})"
     else:
-        lines.append(f"        check({call}{', error' if method.has_error else ''})")
+        check = f"check({call}{', error' if method.has_error else ''})"
+    check = check if method.has_status else call
+    lines.append(f"        return Status({check})" if method.returns else f"        {check}")
     lines += [f"    return read({returned}, found)"] if method.info else []
     lines += ["    return result.value"] if method.result else ["    return data.raw"] if method.array else []
     return lines

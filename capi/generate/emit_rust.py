@@ -7,7 +7,15 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
 from methods import with_methods
 from tables import Tables, snake_to_camel
 
-ARRAYS = {"bytes": "Vec<u8>", "floats": "&[f32]"}
+ARRAYS = {"bytes": "Vec<u8>", "floats": "&[f32]", "embedding": "Vec<f32>"}
+# Added to the documentation of methods that return these, or have a limit on the number of tokens.
+NOTES = {
+    "status": "A cancellation is an error with a [`stop`](crate::Error::stop).",
+    "stop": "Calls `on_piece` with each piece until it breaks. Returns the reason why the text ended.",
+    "limit": "There is no limit if `max_tokens` is `None`.",
+}
+KINDS = {"text": "impl AsRef<[u8]>", "bytes": "&[u8]", "tokens": "impl Prompt", "limit": "impl Into<Option<usize>>",
+         "pieces": "impl FnMut(Piece<'_>) -> ControlFlow<()>"}
 # Rust's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("none", "true", "false")
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
@@ -362,8 +370,8 @@ use std::sync::Arc;
 def method_lines(method):
     def type_of(argument):
         if argument.kind != "number":
-            known = {"text": "impl AsRef<[u8]>", "bytes": "&[u8]", "params": f"&crate::{argument.camel_type}"}
-            return known.get(argument.kind, f"crate::{argument.camel_type}")
+            reference = "&" if argument.kind == "params" else ""
+            return KINDS.get(argument.kind) or f"{reference}crate::{argument.camel_type}"
         return "Token" if argument.type == "sotto_token" else C_TYPES[argument.type]
 
     def passed_as(argument):
@@ -371,6 +379,10 @@ def method_lines(method):
             return f"{argument.name}.as_ptr(), {argument.name}.len()"
         if argument.kind == "bytes":
             return f"{argument.name}.as_ptr().cast(), {argument.name}.len()"
+        if argument.kind == "tokens":
+            return f"pointer_of(&{argument.name}), {argument.name}.len()"
+        if argument.kind == "pieces":
+            return "call, data"
         if argument.kind == "params":
             return "&raw" if argument.has_lists else f"&{argument.name}.raw"
         return f"{argument.name} as i32" if argument.kind == "enum" else argument.name
@@ -378,23 +390,30 @@ def method_lines(method):
     def listed(opening, items, closing, indent):
         return [line[4:] for line in signature(opening, items, closing, "    " + indent)]
 
-    def unsafe(target, items):
+    def unsafe(target, items, indent="    ", end=";"):
         """Returns a statement that calls the function, as rustfmt writes it."""
-        line = f"    {target}unsafe {{ sys::{method.function}({', '.join(items)}) }};"
+        line = f"{indent}{target}unsafe {{ sys::{method.function}({', '.join(items)}) }}{end}"
         if len(line) <= 96:
             return [line]
         if target.endswith("= ") and len(line) - len(target) + 4 <= 96:
-            return [f"    {target.rstrip()}", line.replace(target, "    ")]
-        return [f"    {target}unsafe {{", *listed(f"sys::{method.function}", items, "", "        "), "    };"]
+            return [f"{indent}{target.rstrip()}", line.replace(target, "    ")]
+        inner = listed(f"sys::{method.function}", items, "", indent + "    ")
+        return [f"{indent}{target}unsafe {{", *inner, f"{indent}}}{end}"]
 
-    parameters = ["&self" if method.is_const else "&mut self", *(f"{a.name}: {type_of(a)}" for a in method.arguments)]
+    parameters = ["&self" if method.is_const else "&mut self",
+                  *(f"{'mut ' if a.kind == 'pieces' else ''}{a.name}: {type_of(a)}" for a in method.arguments)]
     passed = ", ".join(["self.raw()", *method.passed(passed_as)]).split(", ")
     returned = f"crate::{method.info.camel}" if method.info else ARRAYS.get(method.array, "()")
     if method.result:
         returned = "Token" if method.result == "sotto_token" else C_TYPES[method.result]
+    if method.returns == "stop":
+        returned = "crate::Stop"
     end = " {" if not method.has_status else f" -> {returned if method.is_property else f'Result<{returned}>'} {{"
-    lines = [*wrap(method.doc, "/// ", 96), *listed(f"pub fn {method.name('rust')}", parameters, end, "")]
+    lines = [*wrap(method.documentation(NOTES), "/// ", 96),
+             *listed(f"pub fn {method.name('rust')}", parameters, end, "")]
     lines += [f"    let {a.name} = {a.name}.as_ref();" for a in method.texts]
+    lines += [f"    let {a.name} = {a.name}.tokens(&self.model)?;" for a in method.tokens]
+    lines += [f"    let {a.name} = {a.name}.into().unwrap_or(usize::MAX);" for a in [method.limit] if a]
     if method.params and method.params.has_lists:
         lines += ["    let mut lists = Lists::default();", f"    let raw = {method.params.name}.fill(&mut lists);"]
     if method.result:
@@ -406,7 +425,20 @@ def method_lines(method):
                 "    // SAFETY: the floats are the session's until its next call, which the borrow prevents.",
                 "    unsafe {",
                 f"        self.check_whole({call})?;", "        Ok(slice(data, count))", "    }", "}"]
-    lines.append("    // SAFETY: the object is alive, and the arguments are valid during the call.")
+    safety = "// SAFETY: the object is alive, and the arguments are valid during the call."
+    check = "report.check" if method.has_error else "self.check" if method.is_described else "check"
+    if method.pieces:
+        passed += ["report.out()"] if method.has_error else []
+        panics = "self.session.panics" if method.object == "chat" else "self.panics"
+        return [*lines, f"    let status = call_with_pieces(&{panics}, &mut {method.pieces.name}, |call, data| {{",
+                f"        {safety}", *unsafe("", passed, "        ", ""), "    });",
+                f"    {check}(status).map(stop_of)", "}"]
+    if method.array == "embedding":
+        lines.append("    let mut embedding = vec![0.0; self.model.info().embedding_size];")
+    lines.append(f"    {safety}")
+    if method.array == "embedding":
+        return [*lines, *unsafe("let status = ", [*passed, "embedding.as_mut_ptr()"]),
+                "    self.check_whole(status)?;", "    Ok(embedding)", "}"]
     if method.info:
         end = f'expect("a {method.object} of the library").into()' if method.is_property else f"map({returned}::from)"
         return [*lines, *unsafe("let read = |info| ", [*passed, "info"]),
@@ -414,8 +446,7 @@ def method_lines(method):
     passed += ["&mut result"] if method.result else []
     passed += ["report.out()"] if method.has_error else []
     if not method.has_status:
-        return [*lines, f"    unsafe {{ sys::{method.function}({', '.join(passed)}) }}", "}"]
-    check = "report.check" if method.has_error else "self.check" if method.is_described else "check"
+        return [*lines, f"    unsafe {{ sys::{method.function}({', '.join(passed)}) }};", "}"]
     if method.array == "bytes":
         def call(*last):
             return f"sys::{method.function}({', '.join([*passed, *last])})"
@@ -423,6 +454,8 @@ def method_lines(method):
                 f"        {call('std::ptr::null_mut()', '0', '&mut size')};",
                 "        let mut bytes = vec![0u8; size];", "        let data = bytes.as_mut_ptr().cast();",
                 f"        {check}({call('data', 'bytes.len()', '&mut size')})?;", "        Ok(bytes)", "    }", "}"]
+    if method.returns == "status":
+        return [*lines, *unsafe("let status = ", passed), "    self.check_whole(status)", "}"]
     return [*lines, *unsafe("let status = ", passed),
             f"    {check}(status).{'map(|_| result)' if method.result else 'map(drop)'}", "}"]
 

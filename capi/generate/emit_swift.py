@@ -4,7 +4,16 @@ from bindings import MARK, counts_its_own, documentation, info_structs, params_s
 from methods import OBJECTS, with_methods
 from tables import Tables, snake_to_camel, snake_to_lower_camel
 
-ARRAYS = {"bytes": "[UInt8]", "floats": "[Float]"}
+ARRAYS = {"bytes": "[UInt8]", "floats": "[Float]", "embedding": "[Float]"}
+# Added to the documentation of methods that return these, or have a limit on the number of tokens.
+NOTES = {
+    "status": "Returns ok or stopCancelled.",
+    "stop": "Calls `onPiece` with each piece until it returns true, on the calling thread. Returns the reason why the "
+            "text ended.",
+    "limit": "There is no limit if `maxTokens` is nil.",
+}
+KINDS = {"text": "String", "bytes": "[UInt8]", "tokens": "[Token]", "limit": "Int?",
+         "pieces": "((Piece) throws -> Bool)?"}
 # Swift's words for NULL, 1 and 0 in documentation.
 WORDS_OF_C = ("nil", "true", "false")
 FOLDER = "platforms/swift/Sources/Sotto/Generated"
@@ -139,28 +148,40 @@ def info_lines(struct):
 def method_lines(method):
     def type_of(argument):
         if argument.kind != "number":
-            return {"text": "String", "bytes": "[UInt8]"}.get(argument.kind) or swift_name(argument.type)
+            return KINDS.get(argument.kind) or swift_name(argument.type)
         return "Int" if argument.type == "size_t" else NUMBERS[argument.type]
 
     def declared(argument):
         label, name = method.labels.get(argument.name, "_"), argument.lower_camel
-        default = "" if argument.default is None else f" = {argument.default}"
-        return f"{name if label == name else f'{label} {name}'}: {type_of(argument)}{default}"
+        if argument.kind == "pieces":  # the name is that of the C callback
+            return f"{name} receive: {type_of(argument)} = nil"
+        if argument.kind == "limit" and argument.is_optional:
+            return f"{name}: {type_of(argument)} = nil"
+        default = case_name(argument.default) if argument.kind == "enum" and argument.default else argument.default
+        default = f".{default}" if argument.kind == "enum" and default else default
+        return f"{name if label == name else f'{label} {name}'}: {type_of(argument)}" + (
+            "" if default is None else f" = {default}")
 
     def passed_as(argument):
         if argument.kind == "text":
             return f"{argument.lower_camel}Bytes.text, {argument.lower_camel}Bytes.size"
         if argument.kind == "bytes":
             return f"{argument.lower_camel}, {argument.lower_camel}.count"
-        if argument.kind == "params":
-            return "&given"
+        if argument.kind == "tokens":
+            return f"{argument.lower_camel}, {argument.lower_camel}.count"
+        if argument.kind in ("params", "limit", "pieces"):
+            callback = f"callback, {owner}callbacks.pointer"
+            return {"params": "&given", "limit": "limit", "pieces": callback}[argument.kind]
         return argument.lower_camel + (".rawValue" if argument.kind == "enum" else "")
 
+    owner = "session." if method.object == "chat" else ""
     returned = swift_name(method.info.name) if method.info else ARRAYS.get(method.array, "")
     if method.result:
         returned = "Int" if method.result == "size_t" else NUMBERS[method.result]
+    returned = "Status" if method.returns else returned
     run = {"session": "run", "chat": "session.run", "matcher": "resource.run"}[method.object]
-    is_named = method.has_error or method.params is not None or method.array is not None
+    is_named = (method.has_error or method.params is not None or method.array is not None
+                or method.pieces is not None)
     handle = "handle" if method.object == "chat" else method.object if is_named else "$0"
     passed = [handle, *method.passed(passed_as)]
     passed += ["&info"] if method.info else ["&result"] if method.result else []
@@ -169,7 +190,7 @@ def method_lines(method):
     described = ", details" if method.has_error else f", of: {handle}" if method.is_described else ""
     if method.has_status:
         call = f"try check({call}{described})"
-    lines = [*wrap(method.doc, "/// ", 118),
+    lines = [*wrap(method.documentation(NOTES), "/// ", 118), *(["@discardableResult"] if method.returns else []),
              f"public func {method.lower_camel('swift')}({', '.join(map(declared, method.with_defaults_last))}) throws "
              f"{f'-> {returned} ' if returned else ''}{{"]
     if method.array == "floats":
@@ -178,6 +199,11 @@ def method_lines(method):
     if has_arena:
         lines.append("  let arena = Arena()")
     lines += [f"  let {a.lower_camel}Bytes = arena.text({a.lower_camel})" for a in method.texts]
+    lines += [f"  let limit = try {owner}size(ofLimit: {method.limit.lower_camel})"] if method.limit else []
+    if method.array == "embedding":
+        call = call.replace(f"({', '.join(passed)})", f"({', '.join([*passed, '&embedding'])})")
+        return [*lines, "  var embedding = [Float](repeating: 0, count: embeddingSize)", f"  try {run} {{ session in",
+                f"    try checkWhole({call.removeprefix('try ')})", "  }", "  return embedding", "}"]
     if method.info:
         lines += [f"  var info = {method.info.name}()",
                   f"  info.struct_size = UInt32(MemoryLayout<{method.info.name}>.stride)"]
@@ -193,11 +219,15 @@ def method_lines(method):
                   f"    try check({method.function}({', '.join([*passed, '&bytes', 'bytes.count', '&size'])})"
                   f"{described})",
                   "    return bytes", "  }"]
-    elif method.has_error or method.params:
-        lines += [f"  try {run} {{ {given.strip()}", *([filled] if method.params else []),
+    elif method.has_error or method.params or method.pieces:
+        pieces = [f"    {owner}callbacks.piece = receive", f"    defer {{ {owner}callbacks.piece = nil }}",
+                  "    var callback: sotto_piece_fn?", "    if receive != nil { callback = onPiece }"]
+        call = f"return {call}" if method.pieces else call
+        lines += [f"  {'return ' if method.returns else ''}try {run} {{ {given.strip()}",
+                  *(pieces if method.pieces else []), *([filled] if method.params else []),
                   *(["    var details = newError()"] if method.has_error else []), f"    {call}", "  }"]
     else:
-        lines.append(f"  try {run} {{ {given}{call} }}")
+        lines.append(f"  {'return ' if method.returns else ''}try {run} {{ {given}{call} }}")
     if has_arena:
         lines.append("  withExtendedLifetime(arena) {}")
     lines += [f"  return {returned}(info)"] if method.info else ["  return result"] if method.result else []

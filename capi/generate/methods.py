@@ -1,10 +1,10 @@
 """Reads the simple methods of the language bindings from the tables [method.*] and the prototypes in the C headers, and
 replaces their text in the classes.
 
-A simple method calls one function with the object and with numbers, tokens, values of enums, texts and bytes, and at
-the end with a struct of parameters. It returns nothing, a number, a struct that the library fills in, bytes that it
-writes, or floats of a session. Methods with callbacks or other objects are written by hand, because they differ in each
-language in what they keep alive.
+A method calls one function with the object and with numbers, tokens, values of enums, texts and bytes, a limit on the
+number of tokens, a function that receives pieces, and at the end a struct of parameters. It returns nothing, a status,
+a number, a struct that the library fills in, bytes that it writes, or floats. Methods with other objects, or with
+callbacks that stay in use, are written by hand, because they differ in each language in what they keep alive.
 
 The methods of an object are between two comments in the class, one of each in every language; see region(). To support
 another kind of argument, add it to read_arguments() and to method_lines() in the module of each language.
@@ -17,18 +17,22 @@ from tables import Struct, TableError, Tables, snake_to_camel, snake_to_lower_ca
 
 OBJECTS = ("session", "chat", "matcher")
 NUMBERS = {"int32_t", "uint32_t", "uint64_t", "size_t", "float", "double", "sotto_token"}
-BUFFERS = {"const char*": "text", "const void*": "bytes"}
-# The last parameters of functions that return an array. *size receives the number of bytes needed.
-ARRAYS = {"bytes": ["void*", "size_t", "size_t*"], "floats": ["const float**", "size_t*"]}
+BUFFERS = {"const char*": "text", "const void*": "bytes", "const sotto_token*": "tokens"}
+# The last parameters of functions that return an array. *size receives the number of bytes needed. A parameter
+# `embedding` receives embedding_size floats.
+ARRAYS = {"bytes": ["void*", "size_t", "size_t*"], "floats": ["const float**", "size_t*"], "embedding": ["float*"]}
+# Results of methods whose status may be more than OK or a failure: OK or CANCELLED, or the reason why a text ended.
+RETURNS = {None, "status", "stop"}
 PLAIN_FIELDS = {"struct_size", "number", "bool", "token", "enum", "flags", "array", "count", "reserved"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    kind: str  # number enum text bytes params fixed
+    kind: str  # number enum text bytes tokens limit pieces params fixed
     type: str  # C type of a number, an enum or a struct of parameters
     name: str
     default: object = None  # in languages that have default arguments; of a fixed argument, its value
+    is_optional: bool = False  # of tokens, a limit and a function: whether languages with default arguments have one
     has_lists: bool = False  # of a struct of parameters
 
     @property
@@ -51,7 +55,8 @@ class Method:
     c_arguments: tuple[Argument, ...]
     info: Struct | None  # the struct that is returned
     result: str | None  # C type of the number that is returned
-    array: str | None  # what is returned: "bytes" that the function writes, or "floats" that belong to the session
+    array: str | None  # "bytes" or an "embedding" that the function writes, or "floats" that belong to the session
+    returns: str | None  # "status" or "stop"
     plain_name: str
     names: dict  # language: name, if it is another one
     labels: dict  # argument: its label in Swift
@@ -76,6 +81,11 @@ class Method:
         """True for information about the object as a whole. Reading it does not fail."""
         return self.info is not None and not self.arguments
 
+    def documentation(self, notes: dict[str, str]) -> str:
+        """Returns the documentation with a language's notes about arrays, results and limits."""
+        keys = [self.array, self.returns, "limit" if self.limit else None]
+        return " ".join([self.doc, *(notes[key] for key in keys if key in notes)])
+
     def name(self, language: str = "") -> str:
         return self.names.get(language, self.plain_name)
 
@@ -97,7 +107,21 @@ class Method:
 
     @property
     def buffers(self) -> list[Argument]:
-        return [argument for argument in self.arguments if argument.kind in BUFFERS.values()]
+        return [argument for argument in self.arguments if argument.kind in ("text", "bytes")]
+
+    @property
+    def tokens(self) -> list[Argument]:
+        return [argument for argument in self.arguments if argument.kind == "tokens"]
+
+    @property
+    def limit(self) -> Argument | None:
+        """The limit on the number of tokens, which languages with such values may leave out."""
+        return next((argument for argument in self.arguments if argument.kind == "limit"), None)
+
+    @property
+    def pieces(self) -> Argument | None:
+        """The function that receives pieces during the call."""
+        return next((argument for argument in self.arguments if argument.kind == "pieces"), None)
 
     @property
     def params(self) -> Argument | None:
@@ -120,15 +144,25 @@ def read_arguments(parameters, enums, structs, renamed, defaults, fixed):
         struct = structs.get(c_type.removeprefix("const ").removesuffix("*"))
         if name in fixed:
             arguments.append(Argument("fixed", c_type, name, fixed[name]))
+        elif c_type == "sotto_piece_fn":
+            rest.pop(0)  # its user data
+            arguments.append(Argument("pieces", c_type, name))
+        elif c_type == "size_t" and name == "max_tokens":
+            arguments.append(Argument("limit", c_type, name))
         elif c_type in BUFFERS and rest and rest[0][0] == "size_t":
             rest.pop(0)
             arguments.append(Argument(BUFFERS[c_type], c_type, name))
         elif struct is not None and not rest:
             arguments.append(params_argument(struct, name))
         elif c_type in NUMBERS or c_type in enums:
-            arguments.append(Argument("enum" if c_type in enums else "number", c_type, name, defaults.get(name)))
+            default = defaults.get(name)
+            if c_type in enums and default is not None:
+                default = next(value for value in enums[c_type].values if value.name == default)
+            arguments.append(Argument("enum" if c_type in enums else "number", c_type, name, default))
         else:
             raise TableError(f"no method is generated for a parameter {c_type}; write the methods by hand")
+    if any(argument.kind == "pieces" for argument in arguments):  # they may all be left out
+        arguments = [dataclasses.replace(argument, is_optional=True) for argument in arguments]
     return tuple(arguments)
 
 
@@ -145,21 +179,33 @@ def read_method(tables, function, row, name=None):
     structs = {struct.name + "*": struct for struct in tables.structs if struct.kind == "output"}
     types = [c_type for c_type, _ in parameters]
     array = next((array for array, last in ARRAYS.items() if types[-len(last):] == last), None)
+    if array == "embedding" and parameters[-1][1] != array:
+        array = None  # a number
     if array:
         del parameters[-len(ARRAYS[array]):]
-    if array == "floats" and match[2] != "session":
+    if array in ("floats", "embedding") and match[2] != "session":
         raise TableError("only floats of a session may be returned")
-    output = parameters.pop()[0] if parameters and re.fullmatch(r"\w+\*", parameters[-1][0]) else None
+    output = parameters.pop()[0] if parameters and re.fullmatch(r"(?!void)\w+\*", parameters[-1][0]) else None
     info, result = structs.get(output), output and output[:-1]
     if output and info is None and result not in NUMBERS:
         raise TableError(f"no method is generated for a result {output}; write the methods by hand")
-    arguments = read_arguments(parameters, {enum.name for enum in tables.enums if not enum.flags},
+    arguments = read_arguments(parameters, {enum.name: enum for enum in tables.enums if not enum.flags},
                                {struct.name: struct for struct in params_structs(tables)},
                                row.pop("arguments", {}), row.pop("defaults", {}), row.pop("fixed", {}))
-    if array and (has_error or output or any(each.kind not in ("number", "enum", "fixed") for each in arguments)):
+    known = ("number", "enum", "fixed", *(["tokens"] if array == "embedding" else []))
+    if array and (has_error or output or any(each.kind not in known for each in arguments)):
         raise TableError(f"no method is generated that returns {array} and has an error or texts and structs")
+    returns = row.pop("returns", None)
+    if returns not in RETURNS or returns and (array or output):
+        raise TableError(f"returns {returns}; it must be status or stop, of a function without outputs")
+    kinds = {each.kind for each in arguments}
+    if (returns == "stop") != ("pieces" in kinds) or "pieces" in kinds and "limit" not in kinds:
+        raise TableError("a method returns a stop if it has max_tokens and a sotto_piece_fn, and only then")
+    if "tokens" in kinds and match[2] != "session" or kinds & {"limit", "pieces"} and match[2] == "matcher":
+        raise TableError(f"no method of sotto_{match[2]} is generated with these arguments; write the methods by hand")
     method = Method(function.name, match[2], " ".join(row.pop("doc").split()), match[1] is not None,
-                    function.result == "sotto_status", has_error, arguments, info, None if info else result, array,
+                    function.result == "sotto_status" and not row.pop("cannot_fail", False), has_error, arguments,
+                    info, None if info else result, array, returns,
                     name or function.name.removeprefix(f"sotto_{match[2]}_").removeprefix("get_"),
                     row.pop("names", {}), row.pop("labels", {}))
     if row:
@@ -186,19 +232,19 @@ def indented(lines, indent, width=120):
     result = []
     for line in lines:
         line = (indent + line).rstrip()
-        tabs = len(line) - len(line.lstrip("\t"))
+        tabs, base = len(line) - len(line.lstrip("\t")), 0
         while len(line) > width and ", " in line[:width]:
             opened, places = [], []
             for column, letter in enumerate(line[:width]):
-                if letter == "(":
+                if letter in "([":
                     opened.append(column + 1)
-                elif letter == ")":
-                    opened.pop()
+                elif letter in ")]":
+                    opened = opened[:-1]
                 elif line.startswith(", ", column):
-                    places.append((-len(opened), column + 1, (opened or [0])[-1]))
-            _, place, aligned = max(places)
+                    places.append((-len(opened), column + 1, (opened or [base])[-1]))
+            _, place, base = max(places)
             result.append(line[:place])
-            line = ("\t" * (tabs + 1) if tabs else " " * aligned) + line[place + 1:]
+            line = ("\t" * (tabs + 1) if tabs else " " * base) + line[place + 1:]
         result.append(line)
     return result
 
@@ -220,13 +266,14 @@ def region(text, path, comment, indent, name, lines):
 def with_methods(tables: Tables, write, directory: str, classes: dict[str, str], comment: str = "//",
                  indent: str = "    ", is_spaced: bool = True) -> dict[str, str]:
     """Returns the text of the files of a binding with the generated methods, by path. `classes` has the file of each
-    object's class in a directory, and `write` returns the lines of a method."""
+    object's class in a directory, and `write` returns the lines of a method, or none."""
     files = {}
     for name, file in classes.items():
         path, lines = f"{directory}/{file}", []
         for method in read_methods(tables):
-            if method.object == name:
-                lines += [*([""] if is_spaced and lines else []), *indented(write(method), indent)]
+            written = write(method) if method.object == name else []
+            if written:
+                lines += [*([""] if is_spaced and lines else []), *indented(written, indent)]
         text = files.get(path) or (tables.root / path).read_text(encoding="utf-8")
         files[path] = region(text, path, comment, indent, name, lines)
     return files

@@ -129,11 +129,20 @@ void sotto_go_set_draft(sotto_speculation_params* params, uintptr_t handle) {
   params->user_data = (void*)handle;
 }
 
-sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
-                               size_t max_tokens, uintptr_t handle) {
-  return sotto_session_generate(session, prompt, prompt_count, max_tokens, on_piece, (void*)handle);
+// Methods of sotto_session, written by capi/generate from capi/params.
+
+sotto_status sotto_go_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
+                                       size_t max_tokens, uintptr_t handle) {
+  return sotto_session_generate(session, prompt, prompt_count, max_tokens, handle == 0 ? NULL : on_piece,
+                                (void*)handle);
 }
 
-sotto_status sotto_go_reply(sotto_chat* chat, size_t max_tokens, uintptr_t handle, sotto_error* error) {
-  return sotto_chat_reply(chat, max_tokens, on_piece, (void*)handle, error);
+// End of the generated methods.
+
+// Methods of sotto_chat, written by capi/generate from capi/params.
+
+sotto_status sotto_go_chat_reply(sotto_chat* chat, size_t max_tokens, uintptr_t handle, sotto_error* error) {
+  return sotto_chat_reply(chat, max_tokens, handle == 0 ? NULL : on_piece, (void*)handle, error);
 }
+
+// End of the generated methods.

@@ -20,8 +20,20 @@ void sotto_go_set_processor(sotto_sampler_params* params, uintptr_t handle);
 void sotto_go_set_similarity(sotto_search_params* params, uintptr_t handle);
 void sotto_go_set_step(sotto_search_params* params, uintptr_t handle);
 void sotto_go_set_draft(sotto_speculation_params* params, uintptr_t handle);
-sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
-                               size_t max_tokens, uintptr_t handle);
-sotto_status sotto_go_reply(sotto_chat* chat, size_t max_tokens, uintptr_t handle, sotto_error* error);
+
+/* The next functions pass a callback for pieces with a handle as user_data, or no callback if it is 0. */
+
+// Methods of sotto_session, written by capi/generate from capi/params.
+
+sotto_status sotto_go_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
+                                       size_t max_tokens, uintptr_t handle);
+
+// End of the generated methods.
+
+// Methods of sotto_chat, written by capi/generate from capi/params.
+
+sotto_status sotto_go_chat_reply(sotto_chat* chat, size_t max_tokens, uintptr_t handle, sotto_error* error);
+
+// End of the generated methods.
 
 #endif /* SOTTO_GO_BRIDGE_H */

@@ -33,6 +33,14 @@ func (c *callbacks) free() { c.handle.Delete() }
 
 func (c *callbacks) pointer() C.uintptr_t { return C.uintptr_t(c.handle) }
 
+// pieces returns the handle if there is a function for pieces.
+func (c *callbacks) pieces() C.uintptr_t {
+	if c.piece == nil {
+		return 0
+	}
+	return c.pointer()
+}
+
 // repanic panics with the value of a callback's panic, if there was one.
 func (c *callbacks) repanic() {
 	if c.panicked {

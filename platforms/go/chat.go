@@ -64,19 +64,10 @@ func (c *Chat) call(f func(details *C.sotto_error) C.sotto_status) (Status, erro
 // Reply generates a reply and returns its text. onPiece may be nil; it receives each piece, and ends the reply by
 // returning true.
 func (c *Chat) Reply(maxTokens int, onPiece func(Piece) (stop bool)) (string, Status, error) {
-	size, err := limit(maxTokens)
-	if err != nil {
-		return "", 0, err
-	}
 	var text strings.Builder
-	status, err := c.call(func(details *C.sotto_error) C.sotto_status {
-		calls := c.session.core.callbacks
-		calls.piece = func(piece Piece) bool {
-			text.WriteString(piece.Text)
-			return onPiece != nil && onPiece(piece)
-		}
-		defer func() { calls.piece = nil }()
-		return C.sotto_go_reply(c.handle, size, calls.pointer(), details)
+	status, err := c.ReplyWith(maxTokens, func(piece Piece) bool {
+		text.WriteString(piece.Text)
+		return onPiece != nil && onPiece(piece)
 	})
 	return text.String(), status, err
 }
@@ -137,6 +128,21 @@ func (c *Chat) UndoReply() error {
 		return C.sotto_chat_undo(c.handle, 1, details)
 	})
 	return err
+}
+
+// ReplyWith generates a reply. It calls onPiece, which may be nil, with each piece until it returns true, and returns
+// the reason why the text ended. There is no limit if maxTokens is NoLimit.
+func (c *Chat) ReplyWith(maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
+	size, err := limit(maxTokens)
+	if err != nil {
+		return 0, err
+	}
+	return c.call(func(details *C.sotto_error) C.sotto_status {
+		calls := c.session.core.callbacks
+		calls.piece = onPiece
+		defer func() { calls.piece = nil }()
+		return C.sotto_go_chat_reply(c.handle, size, calls.pieces(), details)
+	})
 }
 
 // Save returns the messages as bytes, the same on every platform.

@@ -129,6 +129,8 @@ func tokensOf(tokens []Token) (*C.sotto_token, C.size_t) {
 	return (*C.sotto_token)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(len(tokens))
 }
 
+func floatsOf(values []float32) *C.float { return (*C.float)(unsafe.Pointer(unsafe.SliceData(values))) }
+
 func bytesOf(data []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(data)) }
 
 func charsOf(text string) (*C.char, C.size_t) {

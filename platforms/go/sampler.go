@@ -146,7 +146,7 @@ func (s *Sampler) with(input SamplerInput,
 	given := C.sotto_sampler_input{struct_size: C.sizeof_sotto_sampler_input, sequence: C.uint32_t(input.Sequence),
 		generated_count: C.uint64_t(input.GeneratedCount), token_limit: C.uint64_t(input.TokenLimit)}
 	pinner.Pin(unsafe.SliceData(input.Logits))
-	given.logits = (*C.float)(unsafe.Pointer(unsafe.SliceData(input.Logits)))
+	given.logits = floatsOf(input.Logits)
 	if input.Allowed != nil {
 		pinner.Pin(unsafe.SliceData(input.Allowed))
 		given.allowed = (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(input.Allowed)))
@@ -175,7 +175,7 @@ func (s *Sampler) Apply(input SamplerInput) ([]Token, []float32, error) {
 	var count C.size_t
 	err := s.with(input, func(h *C.sotto_sampler, in *C.sotto_sampler_input, details *C.sotto_error) C.sotto_status {
 		array, capacity := tokensOf(tokens)
-		return C.sotto_sampler_apply(h, in, array, (*C.float)(unsafe.Pointer(unsafe.SliceData(probabilities))),
+		return C.sotto_sampler_apply(h, in, array, floatsOf(probabilities),
 			capacity, &count, details)
 	})
 	return tokens[:count], probabilities[:count], err

@@ -260,6 +260,55 @@ func (s *Session) SetGrammarWithin(grammar *Grammar, finishWithin uint32) error 
 
 // Methods of sotto_session, written by capi/generate from capi/params.
 
+// Prefill appends a prompt to the stream and evaluates it. It returns OK or StopCancelled.
+func (s *Session) Prefill(prompt []Token) (Status, error) {
+	return s.plain(func(handle *C.sotto_session) C.sotto_status {
+		promptTokens, promptCount := tokensOf(prompt)
+		return C.sotto_session_prefill(handle, promptTokens, promptCount)
+	})
+}
+
+// SetLimit limits the number of tokens that are generated one by one, from now on until the next prompt. There is no
+// limit if maxTokens is NoLimit.
+func (s *Session) SetLimit(maxTokens int) error {
+	size, err := limit(maxTokens)
+	if err != nil {
+		return err
+	}
+	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
+		C.sotto_session_set_limit(handle, size)
+		return C.SOTTO_OK
+	})
+	return err
+}
+
+// Generate evaluates a prompt and generates text until a stop. An empty prompt continues the text. It calls onPiece,
+// which may be nil, with each piece until it returns true, and returns the reason why the text ended. There is no limit
+// if maxTokens is NoLimit.
+func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
+	size, err := limit(maxTokens)
+	if err != nil {
+		return 0, err
+	}
+	return s.plain(func(handle *C.sotto_session) C.sotto_status {
+		calls := s.core.callbacks
+		calls.piece = onPiece
+		defer func() { calls.piece = nil }()
+		promptTokens, promptCount := tokensOf(prompt)
+		return C.sotto_go_session_generate(handle, promptTokens, promptCount, size, calls.pieces())
+	})
+}
+
+// Embed evaluates tokens and returns their pooled hidden states.
+func (s *Session) Embed(prompt []Token, pooling Pooling) ([]float32, error) {
+	embedding := make([]float32, s.core.model.info.EmbeddingSize)
+	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
+		promptTokens, promptCount := tokensOf(prompt)
+		return C.sotto_session_embed(handle, promptTokens, promptCount, C.sotto_pooling(pooling), floatsOf(embedding))
+	}))
+	return embedding, err
+}
+
 // SetStops replaces the stops: the conditions that end a text.
 func (s *Session) SetStops(params *StopParams) error {
 	params = orDefaults(params, DefaultStopParams)

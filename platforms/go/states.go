@@ -27,20 +27,9 @@ func (s *Session) Score(tokens []Token) (Score, []float32, error) {
 	score, each := C.sotto_score{struct_size: C.sizeof_sotto_score}, make([]float32, len(tokens))
 	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
 		array, count := tokensOf(tokens)
-		return C.sotto_session_score(handle, array, count, (*C.float)(unsafe.Pointer(unsafe.SliceData(each))), &score)
+		return C.sotto_session_score(handle, array, count, floatsOf(each), &score)
 	}))
 	return newScore(&score), each, err
-}
-
-// Embed evaluates tokens and returns their pooled hidden states.
-func (s *Session) Embed(tokens []Token, pooling Pooling) ([]float32, error) {
-	embedding := make([]float32, s.core.model.info.EmbeddingSize)
-	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
-		array, count := tokensOf(tokens)
-		return C.sotto_session_embed(handle, array, count, C.sotto_pooling(pooling),
-			(*C.float)(unsafe.Pointer(unsafe.SliceData(embedding))))
-	}))
-	return embedding, err
 }
 
 // Search returns several continuations of the stream, best first; the stream itself does not change.

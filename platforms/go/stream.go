@@ -9,16 +9,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
-	"unsafe"
 )
-
-// Prefill appends a prompt to the stream and evaluates it. It returns OK or StopCancelled.
-func (s *Session) Prefill(prompt []Token) (Status, error) {
-	return s.plain(func(handle *C.sotto_session) C.sotto_status {
-		tokens, count := tokensOf(prompt)
-		return C.sotto_session_prefill(handle, tokens, count)
-	})
-}
 
 // PrefillEmbeddings begins an empty stream with rows of EmbeddingSize floats instead of tokens.
 func (s *Session) PrefillEmbeddings(embeddings []float32) (Status, error) {
@@ -28,8 +19,7 @@ func (s *Session) PrefillEmbeddings(embeddings []float32) (Status, error) {
 			len(embeddings), size), -1}
 	}
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
-		return C.sotto_session_prefill_embeddings(handle, (*C.float)(unsafe.Pointer(unsafe.SliceData(embeddings))),
-			C.size_t(len(embeddings)/size))
+		return C.sotto_session_prefill_embeddings(handle, floatsOf(embeddings), C.size_t(len(embeddings)/size))
 	})
 }
 
@@ -98,16 +88,6 @@ func limit(maxTokens int) (C.size_t, error) {
 		return ^C.size_t(0), nil
 	}
 	return C.size_t(maxTokens), nil
-}
-
-// SetLimit limits the number of tokens that Next generates from now on, until the next prompt.
-func (s *Session) SetLimit(maxTokens int) error {
-	size, err := limit(maxTokens)
-	if err != nil {
-		return err
-	}
-	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status { return C.sotto_session_set_limit(handle, size) })
-	return err
 }
 
 // Pieces evaluates a prompt and yields the pieces after it, until a stop or until maxTokens. If it fails or ctx is
@@ -189,25 +169,4 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 		return ctx.Err()
 	}
 	return nil
-}
-
-// Generate evaluates a prompt and calls onPiece, which may be nil, for each piece. onPiece ends the text by returning
-// true.
-func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
-	size, err := limit(maxTokens)
-	if err != nil {
-		return 0, err
-	}
-	return s.plain(func(handle *C.sotto_session) C.sotto_status {
-		tokens, count := tokensOf(prompt)
-		s.core.callbacks.piece = onPiece
-		defer func() { s.core.callbacks.piece = nil }()
-		var status C.sotto_status
-		if onPiece == nil {
-			status = C.sotto_session_generate(handle, tokens, count, size, nil, nil)
-		} else {
-			status = C.sotto_go_generate(handle, tokens, count, size, s.core.callbacks.pointer())
-		}
-		return status
-	})
 }

@@ -1,4 +1,4 @@
-"""Adds three parameters and two functions to a copy of the tree, runs the generator, and builds and runs the result.
+"""Adds three parameters and three functions to a copy of the tree, runs the generator, and builds and runs the result.
 
 The parameters are a sampler parameter with its own stage, a list of the sampler, and a session parameter. The test
 verifies the recipes of capi/README.md: only the tables, the stage itself and the functions are edited by hand. The
@@ -43,25 +43,39 @@ STAGE = 'PROBE = { value = 29, effect = "reweighs", on = ["probe_scale"], doc = 
 
 FUNCTIONS = """SOTTO_API sotto_status sotto_session_get_probe(const sotto_session* session, int32_t position, float* probe);
 SOTTO_API sotto_status sotto_session_tune(sotto_session* session, const sotto_guide_params* params, sotto_error* error);
+SOTTO_API sotto_status sotto_session_tell(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
+                                          size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 """
 METHOD = '''
 [method.sotto_session_get_probe]
 doc = """Returns a probe."""
 [method.sotto_session_tune]
 doc = """Tunes the session."""
+[method.sotto_session_tell]
+doc = """Tells a text."""
+returns = "stop"
 '''
 # Files of the bindings, and the method in them.
 METHODS = {
-    "cpp/include/sotto/session.hpp": r"Result<float> probe\(int32_t position\) const.*Result<void> tune\(const GuideParams& params\)",
-    "go/session.go": r"func \(s \*Session\) Probe\(position int32\) \(float32, error\).*Tune\(params \*GuideParams\) error",
-    "java/src/main/java/io/github/sotto/Session.java": r"public float probe\(int position\).*public void tune\(GuideParams params\)",
-    "java/src/main/java/io/github/sotto/Native.java": r"native float sessionProbe\(long session, int position\).*native void sessionTune\(",
-    "java/jni/generated/methods.cpp": r"NATIVE\(jfloat, sessionProbe\).*NATIVE\(void, sessionTune\)",
-    "javascript/src/session.js": r"probe\(position\).*tune\(params = \{\}\)",
-    "javascript/src/index.d.ts": r"probe\(position: number\): number.*tune\(params\?: GuideParams\): void",
-    "python/sotto/session.py": r"def probe\(self, position: int\) -> float:.*def tune\(self, params: GuideParams",
-    "rust/sotto/src/session.rs": r"pub fn probe\(&self, position: i32\) -> Result<f32>.*pub fn tune\(&mut self, params: &crate::GuideParams\)",
-    "swift/Sources/Sotto/Session.swift": r"public func probe\(_ position: Int32\) throws -> Float.*func tune\(_ params: GuideParameters\)",
+    "cpp/include/sotto/session.hpp": r"Result<float> probe\(int32_t position\) const.*Result<void> tune\(const GuideParams& params\)"
+        r".*Result<Status> tell\(Tokens prompt, std::optional<size_t> max_tokens, Function&& on_piece\)",
+    "go/session.go": r"func \(s \*Session\) Probe\(position int32\) \(float32, error\).*Tune\(params \*GuideParams\) error"
+        r".*Tell\(prompt \[\]Token, maxTokens int, onPiece func\(Piece\) \(stop bool\)\) \(Status, error\)",
+    "go/bridge.h": r"sotto_status sotto_go_session_tell\(.*uintptr_t handle\);",
+    "go/bridge.c": r"return sotto_session_tell\(session, prompt, prompt_count, max_tokens, .*on_piece",
+    "java/src/main/java/io/github/sotto/Session.java": r"public float probe\(int position\).*public void tune\(GuideParams params\)"
+        r".*public Status tell\(int\[\] prompt, long maxTokens, Callbacks.Pieces onPiece\)",
+    "java/src/main/java/io/github/sotto/Native.java": r"native float sessionProbe\(long session, int position\).*native void sessionTune\(.*native int sessionTell\(",
+    "java/jni/generated/methods.cpp": r"NATIVE\(jfloat, sessionProbe\).*NATIVE\(void, sessionTune\).*NATIVE\(jint, sessionTell\)",
+    "javascript/src/session.js": r"probe\(position\).*tune\(params = \{\}\).*tell\(prompt = \[\], \{ maxTokens, onPiece",
+    "javascript/src/index.d.ts": r"probe\(position: number\): number.*tune\(params\?: GuideParams\): void"
+        r".*tell\(prompt\?: Prompt, options\?: .*\): Status",
+    "python/sotto/session.py": r"def probe\(self, position: int\) -> float:.*def tune\(self, params: GuideParams"
+        r".*def tell\(self, prompt: Text \| Sequence\[int\] = \(\), max_tokens: int \| None = None",
+    "rust/sotto/src/session.rs": r"pub fn probe\(&self, position: i32\) -> Result<f32>.*pub fn tune\(&mut self, params: &crate::GuideParams\)"
+        r".*pub fn tell\(\s+&mut self,\s+prompt: impl Prompt,",
+    "swift/Sources/Sotto/Session.swift": r"public func probe\(_ position: Int32\) throws -> Float.*func tune\(_ params: GuideParameters\)"
+        r".*public func tell\(_ prompt: \[Token\], maxTokens: Int\? = nil,",
 }
 
 PROGRAM = r'''
@@ -147,6 +161,7 @@ METHOD_CALL = r'''
 
 float probe(sotto::Session& session) {
   session.tune(sotto::GuideParams());
+  session.tell({}, 3, [](const sotto::Piece&) {});
   return session.probe(3);
 }
 '''

@@ -44,17 +44,10 @@ NATIVE(jlong, chatNew)(JNIEnv* env, jclass, jlong session, jbyteArray format, jo
     throw_out_of_memory(env);
     return 0;
   }
+  chat->callbacks = as<Session>(session)->callbacks;
   if (init(env, as<Session>(session)->session, format, params, chat)) return handle_of(chat);
   destroy(chat);
   return 0;
 }
 
 NATIVE(void, chatFree)(JNIEnv*, jclass, jlong chat) { destroy(as<Chat>(chat)); }
-
-NATIVE(jint, chatReply)(JNIEnv* env, jclass, jlong session, jlong chat, jlong max_tokens, jboolean calls) {
-  sotto_error error = new_error();
-  const sotto_status status = sotto_chat_reply(chat_of(chat), static_cast<size_t>(max_tokens),
-                                               calls ? on_piece : nullptr, as<Session>(session)->callbacks, &error);
-  check(env, status, &error);
-  return status;
-}

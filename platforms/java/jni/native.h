@@ -33,6 +33,7 @@ struct Session {
 struct Chat {
   sotto_chat* chat;
   sotto_posix_memory memory;
+  jobject callbacks;  // of its session, which outlives it
 };
 
 struct Vocabulary {

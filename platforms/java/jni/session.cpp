@@ -122,16 +122,6 @@ NATIVE(void, sessionSetMatcher)(JNIEnv* env, jclass, jlong session, jlong matche
   check(env, sotto_session_set_matcher(session_of(session), used, &error), &error);
 }
 
-NATIVE(jint, sessionPrefill)(JNIEnv* env, jclass, jlong session, jintArray from) {
-  Arena arena;
-  const sotto_token* tokens;
-  size_t count;
-  if (!read_tokens(env, from, &arena, &tokens, &count)) return 0;
-  const sotto_status status = sotto_session_prefill(session_of(session), tokens, count);
-  check_call(env, session, status);
-  return status;
-}
-
 // Java has checked that the embeddings have `count` rows.
 NATIVE(jint, sessionPrefillEmbeddings)(JNIEnv* env, jclass, jlong session, jfloatArray from, jint count) {
   Arena arena;
@@ -182,23 +172,6 @@ NATIVE(jobjectArray, sessionsNext)(JNIEnv* env, jclass, jlongArray from) {
   return results;
 }
 
-NATIVE(void, sessionSetLimit)(JNIEnv* env, jclass, jlong session, jlong max_tokens) {
-  check_call(env, session, sotto_session_set_limit(session_of(session), static_cast<size_t>(max_tokens)));
-}
-
-NATIVE(jint, sessionGenerate)
-(JNIEnv* env, jclass, jlong session, jintArray from, jlong max_tokens, jboolean calls) {
-  Arena arena;
-  const sotto_token* tokens;
-  size_t count;
-  if (!read_tokens(env, from, &arena, &tokens, &count)) return 0;
-  const sotto_status status =
-      sotto_session_generate(session_of(session), tokens, count, static_cast<size_t>(max_tokens),
-                             calls ? on_piece : nullptr, as<Session>(session)->callbacks);
-  check_call(env, session, status);
-  return status;
-}
-
 NATIVE(jfloatArray, sessionScore)
 (JNIEnv* env, jclass, jlong session, jintArray from, jobject to) {
   Arena arena;
@@ -213,18 +186,6 @@ NATIVE(jfloatArray, sessionScore)
   if (!check_whole_call(env, session, status)) return nullptr;
   write_fields(env, &score, kScoreFields, to);
   return env->ExceptionCheck() ? nullptr : new_floats(env, each, count);
-}
-
-NATIVE(jfloatArray, sessionEmbed)
-(JNIEnv* env, jclass, jlong session, jintArray from, jint pooling, jint size) {
-  Arena arena;
-  const sotto_token* tokens;
-  size_t count;
-  if (!read_tokens(env, from, &arena, &tokens, &count)) return nullptr;
-  auto* embedding = arena.array<float>(env, static_cast<size_t>(size));
-  if (embedding == nullptr) return nullptr;
-  const sotto_status status = sotto_session_embed(session_of(session), tokens, count, pooling, embedding);
-  return check_whole_call(env, session, status) ? new_floats(env, embedding, static_cast<size_t>(size)) : nullptr;
 }
 
 NATIVE(jobjectArray, sessionSearch)

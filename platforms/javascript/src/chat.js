@@ -67,6 +67,21 @@ export class Chat {
     this.#attempt((scratch, error) => this.instance.exports.sotto_chat_undo(this.handle, 1, error));
   }
 
+  /**
+   * Generates a reply. Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended,
+   * and only then. By default there is no limit.
+   */
+  replyWith({ maxTokens, onPiece = () => false } = {}) {
+    const number = this.instance.addCallback((piece) => onPiece(readPiece(this.instance, piece)) === true);
+    try {
+      return this.#attempt((scratch, error) =>
+        this.instance.exports.sotto_chat_reply(this.handle, limitOf(maxTokens), this.instance.exports.piece_callback(),
+                                               number, error));
+    } finally {
+      this.instance.removeCallback(number);
+    }
+  }
+
   /** Returns the messages as bytes, the same on every platform. */
   save() {
     let bytes;
@@ -97,20 +112,12 @@ export class Chat {
    * returning true.
    */
   reply({ maxTokens, onPiece = () => false } = {}) {
-    const { instance } = this;
     const texts = [];
-    const limit = limitOf(maxTokens);
-    const number = instance.addCallback((address) => {
-      const piece = readPiece(instance, address);
+    const receive = (piece) => {
       texts.push(piece.text);
-      return onPiece(piece) === true;
-    });
-    try {
-      this.#attempt((scratch, error) =>
-        instance.exports.sotto_chat_reply(this.handle, limit, instance.exports.piece_callback(), number, error));
-    } finally {
-      instance.removeCallback(number);
-    }
+      return onPiece(piece);
+    };
+    this.replyWith({ maxTokens, onPiece: receive });
     return texts.join("");
   }
 

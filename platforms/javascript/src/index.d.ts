@@ -119,19 +119,27 @@ export class Session {
   stream(prompt?: Prompt, options?: StreamOptions): AsyncGenerator<string, void, void>;
   /** Like stream, but yields tokens with their probabilities. */
   pieces(prompt?: Prompt, options?: StreamOptions): AsyncGenerator<Piece, void, void>;
-  /** Generates the whole text before it returns. `onPiece` ends the text by returning true. */
-  generate(prompt?: Prompt, options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): Status;
 
-  /** Appends a prompt to the stream and evaluates it. */
-  prefill(prompt: Prompt): Status;
   /** Generates one token, or returns null at a stop. */
   next(): Piece | null;
-  /** Limits the number of tokens that `next` generates, until the next prefill. */
-  setLimit(maxTokens?: number | null): void;
   /** Stops the running call, or the next one. */
   cancel(): void;
   // Methods of sotto_session, written by capi/generate from capi/params.
 
+  /** Appends a prompt to the stream and evaluates it. Returns OK or STOP_CANCELLED. */
+  prefill(prompt: Prompt): Status;
+  /**
+   * Limits the number of tokens that are generated one by one, from now on until the next prompt. By default there is
+   * no limit.
+   */
+  setLimit(maxTokens?: number | null): void;
+  /**
+   * Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls `onPiece` with each
+   * piece until it returns true. Returns the reason why the text ended, and only then. By default there is no limit.
+   */
+  generate(prompt?: Prompt, options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): Status;
+  /** Evaluates tokens and returns their pooled hidden states. */
+  embed(prompt: Prompt, pooling?: Pooling): Float32Array;
   /** Replaces the stops: the conditions that end a text. */
   setStops(params?: StopParams): void;
   /** Applies token healing, for a prompt that ends inside a word. Call it after a prefill. */
@@ -161,8 +169,6 @@ export class Session {
 
   /** Evaluates tokens and returns their total score and ln p of each. */
   score(prompt: Prompt): Score & { readonly logProbabilities: Float32Array };
-  /** Evaluates tokens and returns their pooled hidden states. */
-  embed(prompt: Prompt, pooling?: Pooling): Float32Array;
   /** Searches for several continuations of the stream, best first. */
   search(params?: SearchParams): Sequence[];
 
@@ -247,6 +253,11 @@ export class Chat {
   undo(): void;
   /** Removes the last reply. Another one can then be generated. */
   undoReply(): void;
+  /**
+   * Generates a reply. Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended,
+   * and only then. By default there is no limit.
+   */
+  replyWith(options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): Status;
   /** Returns the messages as bytes, the same on every platform. */
   save(): Uint8Array;
   /** Restores saved messages. The state is validated, so it may come from an untrusted source. */

@@ -143,14 +143,6 @@ export class Session {
 
   // ---- The stream
 
-  /** Appends a prompt, as text or tokens, to the stream and evaluates it. Returns OK or STOP_CANCELLED. */
-  prefill(prompt) {
-    return this.#evaluate((scratch) => {
-      const { address, count } = copyIntegers(scratch, this.#tokens(prompt), "the prompt");
-      return this.instance.exports.sotto_session_prefill(this.handle, address, count);
-    });
-  }
-
   /**
    * Generates one token. Returns null at a stop; if text was withheld, a piece without a token (-1) comes first. After a
    * cancellation, the next call continues the text; after another stop it does not.
@@ -162,12 +154,6 @@ export class Session {
       const piece = readPiece(this.instance, this.instance.u32(result));
       return status === Status.OK || piece.text ? piece : null;
     });
-  }
-
-  /** Limits the number of tokens that `next` generates from now on, until the next prefill. */
-  setLimit(maxTokens) {
-    this.#check();
-    this.instance.exports.sotto_session_set_limit(this.handle, limitOf(maxTokens));
   }
 
   /**
@@ -199,26 +185,55 @@ export class Session {
     }
   }
 
+  // Methods of sotto_session, written by capi/generate from capi/params.
+
+  /** Appends a prompt to the stream and evaluates it. Returns OK or STOP_CANCELLED. */
+  prefill(prompt) {
+    return this.#evaluate((scratch) => {
+      const promptTokens = copyIntegers(scratch, this.#tokens(prompt), "the prompt");
+      return this.instance.exports.sotto_session_prefill(this.handle, promptTokens.address, promptTokens.count);
+    });
+  }
+
   /**
-   * Evaluates a prompt and calls onPiece with each piece, which ends the text by returning true. Returns the reason why
-   * the text ended, and only then, so use it in Workers and in programs without other tasks.
+   * Limits the number of tokens that are generated one by one, from now on until the next prompt. By default there is
+   * no limit.
+   */
+  setLimit(maxTokens) {
+    this.#check();
+    this.instance.exports.sotto_session_set_limit(this.handle, limitOf(maxTokens));
+  }
+
+  /**
+   * Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls `onPiece` with each
+   * piece until it returns true. Returns the reason why the text ended, and only then. By default there is no limit.
    */
   generate(prompt = [], { maxTokens, onPiece = () => false } = {}) {
-    const limit = limitOf(maxTokens);
-    const { instance } = this;
-    const number = instance.addCallback((piece) => onPiece(readPiece(instance, piece)) === true);
+    const number = this.instance.addCallback((piece) => onPiece(readPiece(this.instance, piece)) === true);
     try {
       return this.#evaluate((scratch) => {
-        const { address, count } = copyIntegers(scratch, this.#tokens(prompt), "the prompt");
-        return instance.exports.sotto_session_generate(this.handle, address, count, limit,
-          instance.exports.piece_callback(), number);
+        const promptTokens = copyIntegers(scratch, this.#tokens(prompt), "the prompt");
+        return this.instance.exports.sotto_session_generate(this.handle, promptTokens.address, promptTokens.count,
+                                                            limitOf(maxTokens), this.instance.exports.piece_callback(),
+                                                            number);
       });
     } finally {
-      instance.removeCallback(number);
+      this.instance.removeCallback(number);
     }
   }
 
-  // Methods of sotto_session, written by capi/generate from capi/params.
+  /** Evaluates tokens and returns their pooled hidden states. */
+  embed(prompt, pooling = Pooling.MEAN) {
+    const size = this.model.info.embeddingSize;
+    return this.#call((scratch) => {
+      const promptTokens = copyIntegers(scratch, this.#tokens(prompt), "the prompt");
+      const embedding = scratch.allocate(4 * size);
+      const status = this.instance.exports.sotto_session_embed(this.handle, promptTokens.address, promptTokens.count,
+                                                               integer(pooling, "i32", "pooling"), embedding);
+      this.#checkWhole(this.#checked(scratch, status));
+      return this.#floats(embedding, size);
+    });
+  }
 
   /** Replaces the stops: the conditions that end a text. */
   setStops(params = {}) {
@@ -323,19 +338,6 @@ export class Session {
       const status = this.instance.exports.sotto_session_score(this.handle, address, count, each, score);
       this.#checkWhole(this.#checked(scratch, status));
       return { ...read(this.instance, "Score", score), logProbabilities: this.#floats(each, count) };
-    });
-  }
-
-  /** Evaluates tokens and returns their pooled hidden states. */
-  embed(prompt, pooling = Pooling.MEAN) {
-    const size = this.model.info.embeddingSize;
-    return this.#call((scratch) => {
-      const { address, count } = copyIntegers(scratch, this.#tokens(prompt), "the prompt");
-      const result = scratch.allocate(4 * size);
-      const status = this.instance.exports.sotto_session_embed(this.handle, address, count,
-        integer(pooling, "i32", "pooling"), result);
-      this.#checkWhole(this.#checked(scratch, status));
-      return this.#floats(result, size);
     });
   }
 

@@ -84,6 +84,8 @@ class Callbacks:
         return kind(call)
 
     def piece(self, function):
+        if function is None:
+            return abi.PieceFn()
         return self._guarded(abi.PieceFn, lambda _, piece: bool(function(Piece.of(piece.contents))), 1)
 
     def step(self, function):

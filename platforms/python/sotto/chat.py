@@ -10,9 +10,9 @@ from ._convert import Filler, as_bytes, changed, integer, read
 from ._library import check, lib
 from ._resource import Block, Exclusive
 from .generated import abi, info
-from .generated.enums import ChatFormat, ChatRole
+from .generated.enums import ChatFormat, ChatRole, Status
 from .generated.params import ChatParams, StopParams, Text
-from .session import Session, _limit
+from .session import Session, limit_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -84,6 +84,17 @@ class Chat:
         with Exclusive(self.session):
             check(lib.sotto_chat_undo(self._handle, 1, error), error)
 
+    def reply_with(self, max_tokens: int | None = None, on_piece: Callable[[Piece], object] | None = None) -> Status:
+        """Generates a reply. Calls `on_piece` with each piece until it returns a true value. Returns the reason why the
+        text ended. There is no limit if `max_tokens` is None."""
+        limit = limit_of(max_tokens)
+        callback = self.session._callbacks.piece(on_piece)
+        error = abi.Error()
+        with Exclusive(self.session):
+            status = lib.sotto_chat_reply(self._handle, limit, callback, None, error)
+            self.session._callbacks.raise_first()
+            return Status(check(status, error))
+
     def save(self) -> bytes:
         """Returns the messages as bytes, the same on every platform."""
         size = ctypes.c_size_t()
@@ -105,16 +116,12 @@ class Chat:
     def reply(self, max_tokens: int | None = None, on_piece: Callable[[Piece], object] | None = None) -> str:
         """Generates a reply and returns its text. `on_piece` receives each piece, and ends the reply by returning a
         true value. `session.info.stop` says why the reply ended."""
-        limit, texts, error, callbacks = _limit(max_tokens), [], abi.Error(), self.session._callbacks
+        texts = []
 
         def receive(piece):
             texts.append(piece.text)
             return on_piece is not None and on_piece(piece)
 
-        callback = callbacks.piece(receive)
-        with Exclusive(self.session):
-            status = lib.sotto_chat_reply(self._handle, limit, callback, None, error)
-            callbacks.raise_first()
-            check(status, error)
+        self.reply_with(max_tokens, receive)
         return "".join(texts)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 
-def _limit(max_tokens: int | None) -> int:
+def limit_of(max_tokens: int | None) -> int:
     """Converts a limit on tokens, which may be None, to the library's form."""
     return ctypes.c_size_t(-1).value if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
 
@@ -113,10 +113,6 @@ class Session(Resource):
 
     # ---- The stream
 
-    def prefill(self, prompt: Text | Sequence[int]) -> Status:
-        """Appends a prompt, as text or tokens, to the stream and evaluates it. Returns OK or STOP_CANCELLED."""
-        return self._evaluate(lib.sotto_session_prefill, *tokens_in(self._tokens(prompt)))
-
     def prefill_embeddings(self, embeddings: Sequence[float]) -> Status:
         """Begins an empty stream with rows of embedding_size floats instead of tokens."""
         count, rest = divmod(len(embeddings), self._embedding_size)
@@ -162,17 +158,11 @@ class Session(Resource):
                     steps.append(failure)
             return steps
 
-    def set_limit(self, max_tokens: int | None) -> None:
-        """Limits the number of tokens that `next` generates from now on, until the next prefill. None: no limit."""
-        limit = _limit(max_tokens)
-        with Exclusive(self) as handle:
-            lib.sotto_session_set_limit(handle, limit)
-
     def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[Piece]:
         """Evaluates the prompt and yields pieces until a stop, or after `max_tokens`. `heal` applies token healing to
         the end of the prompt. An empty prompt continues the text."""
-        _limit(max_tokens)
+        limit_of(max_tokens)
         if self.prefill(prompt) != Status.OK:
             return
         self.set_limit(max_tokens)
@@ -211,18 +201,6 @@ class Session(Resource):
         with Exclusive(self) as handle:
             lib.sotto_session_next(handle, ctypes.POINTER(abi.Piece)())
 
-    def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
-                 on_piece: Callable[[Piece], object] | None = None) -> Status:
-        """Evaluates a prompt and calls `on_piece` with each piece. `on_piece` ends the text by returning a true
-        value."""
-        limit = _limit(max_tokens)
-        tokens, count = tokens_in(self._tokens(prompt))
-        callback = self._callbacks.piece(on_piece) if on_piece else abi.PieceFn()
-        with Exclusive(self) as handle:
-            status = lib.sotto_session_generate(handle, tokens, count, limit, callback, None)
-            self._callbacks.raise_first()
-            return Status(check_session(handle, status))
-
     def _tokens(self, prompt):
         if not isinstance(prompt, (str, bytes)):
             return prompt
@@ -236,6 +214,42 @@ class Session(Resource):
                 lib.sotto_session_cancel(self._handle)
 
     # Methods of sotto_session, written by capi/generate from capi/params.
+
+    def prefill(self, prompt: Text | Sequence[int]) -> Status:
+        """Appends a prompt to the stream and evaluates it. Returns OK or STOP_CANCELLED."""
+        prompt_tokens, prompt_count = tokens_in(self._tokens(prompt))
+        with Exclusive(self) as handle:
+            return Status(check_session(handle, lib.sotto_session_prefill(handle, prompt_tokens, prompt_count)))
+
+    def set_limit(self, max_tokens: int | None) -> None:
+        """Limits the number of tokens that are generated one by one, from now on until the next prompt. There is no
+        limit if `max_tokens` is None."""
+        limit = limit_of(max_tokens)
+        with Exclusive(self) as handle:
+            lib.sotto_session_set_limit(handle, limit)
+
+    def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
+                 on_piece: Callable[[Piece], object] | None = None) -> Status:
+        """Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls `on_piece` with
+        each piece until it returns a true value. Returns the reason why the text ended. There is no limit if
+        `max_tokens` is None."""
+        limit = limit_of(max_tokens)
+        prompt_tokens, prompt_count = tokens_in(self._tokens(prompt))
+        callback = self._callbacks.piece(on_piece)
+        with Exclusive(self) as handle:
+            status = lib.sotto_session_generate(handle, prompt_tokens, prompt_count, limit, callback, None)
+            self._callbacks.raise_first()
+            return Status(check_session(handle, status))
+
+    def embed(self, prompt: Text | Sequence[int], pooling: Pooling = Pooling.MEAN) -> list[float]:
+        """Evaluates tokens and returns their pooled hidden states."""
+        prompt_tokens, prompt_count = tokens_in(self._tokens(prompt))
+        embedding = (ctypes.c_float * self._embedding_size)()
+        with Exclusive(self) as handle:
+            check_whole(check_session(handle,
+                                      lib.sotto_session_embed(handle, prompt_tokens, prompt_count,
+                                                              integer(abi.i32, pooling, "pooling"), embedding)))
+        return list(embedding)
 
     def set_stops(self, params: StopParams | None = None, **changes: Unpack[StopFields]) -> None:
         """Replaces the stops: the conditions that end a text."""
@@ -332,14 +346,6 @@ class Session(Resource):
         each, score = (ctypes.c_float * max(count, 1))(*[math.nan] * count), abi.Score()
         check_whole(self._evaluate(lib.sotto_session_score, tokens, count, each, score))
         return read(info.Score, score), each[:count]
-
-    def embed(self, prompt: Text | Sequence[int], pooling: Pooling = Pooling.MEAN) -> list[float]:
-        """Evaluates tokens and returns their pooled hidden states."""
-        tokens, count = tokens_in(self._tokens(prompt))
-        pooling = integer(abi.i32, pooling, "pooling")
-        embedding = (ctypes.c_float * self._embedding_size)()
-        check_whole(self._evaluate(lib.sotto_session_embed, tokens, count, pooling, embedding))
-        return list(embedding)
 
     def search(self, params: SearchParams | None = None, **changes: Unpack[SearchFields]) -> list[FoundSequence]:
         """Searches for several continuations of the stream, best first; the stream itself does not change."""

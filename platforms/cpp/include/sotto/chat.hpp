@@ -77,6 +77,18 @@ class Chat {
     SOTTO_HPP_DONE_;
   }
 
+  // Generates a reply. Calls `on_piece` with each Piece; if it returns a bool, false ends the text. Returns the reason
+  // why the text ended. There is no limit if `max_tokens` is std::nullopt.
+  template <class Function>
+  Result<Status> reply(std::optional<size_t> max_tokens, Function&& on_piece) {
+    detail::Report report;
+    detail::PieceCall<std::remove_reference_t<Function>> call{&on_piece, &session_.state_->guard};
+    const sotto_status status = sotto_chat_reply(handle_, max_tokens.value_or(SIZE_MAX), call.run, &call, report.out());
+    session_.state_->guard.rethrow();
+    SOTTO_HPP_TRY_(status);
+    return Status{status};
+  }
+
   // Returns the messages as bytes, the same on every platform.
   Result<std::vector<uint8_t>> save() const {
     size_t size = 0;
@@ -95,20 +107,8 @@ class Chat {
 
   // End of the generated methods.
 
-  // Generates a reply, calls `on_piece` with each Piece as Session::generate() does, and returns the reason why the
-  // reply ended.
-  template <class Function>
-  Result<Status> reply(size_t max_tokens, Function&& on_piece) {
-    detail::Guard& guard = session_.state_->guard;
-    detail::PieceCall<std::remove_reference_t<Function>> call{&on_piece, &guard};
-    detail::Report report;
-    const sotto_status status = sotto_chat_reply(handle_, max_tokens, call.run, &call, report.out());
-    guard.rethrow();
-    SOTTO_HPP_TRY_(status);
-    return Status{status};
-  }
   // Generates a reply and returns its text.
-  Result<std::string> reply(size_t max_tokens = SIZE_MAX) {
+  Result<std::string> reply(std::optional<size_t> max_tokens = std::nullopt) {
     std::string text;
     SOTTO_HPP_VALUE_(ended, reply(max_tokens, [&](const Piece& piece) { text += piece.text(); }));
     (void)ended;

@@ -124,6 +124,39 @@ class Session {
 
   // Methods of sotto_session, written by capi/generate from capi/params.
 
+  // Appends a prompt to the stream and evaluates it. Returns Status::ok or Status::cancelled.
+  [[nodiscard]] Result<Status> prefill(Tokens prompt) {
+    const sotto_status status = sotto_session_prefill(state_->handle, prompt.data(), prompt.size());
+    SOTTO_HPP_TRY_SESSION_(status);
+    return Status{status};
+  }
+
+  // Limits the number of tokens that are generated one by one, from now on until the next prompt. There is no limit if
+  // `max_tokens` is std::nullopt.
+  void set_limit(std::optional<size_t> max_tokens) {
+    sotto_session_set_limit(state_->handle, max_tokens.value_or(SIZE_MAX));
+  }
+
+  // Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls `on_piece` with each
+  // Piece; if it returns a bool, false ends the text. Returns the reason why the text ended. There is no limit if
+  // `max_tokens` is std::nullopt.
+  template <class Function>
+  Result<Status> generate(Tokens prompt, std::optional<size_t> max_tokens, Function&& on_piece) {
+    detail::PieceCall<std::remove_reference_t<Function>> call{&on_piece, &state_->guard};
+    const sotto_status status = sotto_session_generate(state_->handle, prompt.data(), prompt.size(),
+                                                       max_tokens.value_or(SIZE_MAX), call.run, &call);
+    state_->guard.rethrow();
+    SOTTO_HPP_TRY_SESSION_(status);
+    return Status{status};
+  }
+
+  // Evaluates tokens and returns their pooled hidden states.
+  Result<std::vector<float>> embed(Tokens prompt, sotto_pooling pooling = SOTTO_POOL_MEAN) {
+    std::vector<float> embedding(Model(state_->model).info().embedding_size);
+    SOTTO_HPP_TRY_WHOLE_(sotto_session_embed(state_->handle, prompt.data(), prompt.size(), pooling, embedding.data()));
+    return embedding;
+  }
+
   // Replaces the stops: the conditions that end a text.
   Result<void> set_stops(const StopParams& params) {
     sotto_stop_params c_params = params;
@@ -265,12 +298,6 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Appends a prompt to the stream and evaluates it. Returns Status::ok or Status::cancelled.
-  [[nodiscard]] Result<Status> prefill(Tokens tokens) {
-    const sotto_status status = sotto_session_prefill(c_session(), tokens.data(), tokens.size());
-    SOTTO_HPP_TRY_SESSION_(status);
-    return Status{status};
-  }
   [[nodiscard]] Result<Status> prefill(std::string_view text, bool special = false) {
     SOTTO_HPP_VALUE_(tokens, Model(state_->model).tokenize(text, special));
     return prefill(Tokens(tokens));
@@ -278,14 +305,12 @@ class Session {
 
   // Begins an empty stream with rows of embedding_size floats instead of tokens.
   [[nodiscard]] Result<Status> prefill_embeddings(View<const float> embeddings) {
-    sotto_model_info info{};
-    info.struct_size = sizeof info;
-    SOTTO_HPP_TRY_PLAIN_(sotto_model_get_info(state_->model->handle, &info));
-    if (embeddings.size() % info.embedding_size != 0) {
+    const size_t size = Model(state_->model).info().embedding_size;
+    if (embeddings.size() % size != 0) {
       SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "embeddings must have embedding_size floats per row"));
     }
-    const size_t count = embeddings.size() / info.embedding_size;
-    const sotto_status status = sotto_session_prefill_embeddings(c_session(), embeddings.data(), count);
+    const sotto_status status =
+        sotto_session_prefill_embeddings(c_session(), embeddings.data(), embeddings.size() / size);
     SOTTO_HPP_TRY_SESSION_(status);
     return Status{status};
   }
@@ -330,25 +355,15 @@ class Session {
     return steps;
   }
 
-  // Limits the number of tokens that next() generates from now on, until the next prefill. std::nullopt: no limit.
-  void set_limit(std::optional<size_t> max_tokens) {
-    sotto_session_set_limit(c_session(), max_tokens.value_or(SIZE_MAX));
-  }
-
   // Evaluates a prompt and returns a range of the pieces after it, at most `max_tokens` tokens. An empty prompt
   // continues the text.
   Stream stream(std::string_view prompt, std::optional<size_t> max_tokens = std::nullopt);
   Stream stream(Tokens prompt, std::optional<size_t> max_tokens = std::nullopt);
 
-  // Continues the stream and calls `on_piece` with each Piece. If the function returns a bool, false ends the
-  // generation. Returns the reason why it ended.
+  // The same without a prompt.
   template <class Function>
-  Result<Status> generate(size_t max_tokens, Function&& on_piece) {
-    detail::PieceCall<std::remove_reference_t<Function>> call{&on_piece, &state_->guard};
-    const sotto_status status = sotto_session_generate(c_session(), nullptr, 0, max_tokens, call.run, &call);
-    state_->guard.rethrow();
-    SOTTO_HPP_TRY_SESSION_(status);
-    return Status{status};
+  Result<Status> generate(std::optional<size_t> max_tokens, Function&& on_piece) {
+    return generate(Tokens(), max_tokens, std::forward<Function>(on_piece));
   }
 
   // Returns continuations of the stream, best first. If `ended` is given, it is set to Status::ok, cancelled or
@@ -392,16 +407,6 @@ class Session {
     SOTTO_HPP_TRY_WHOLE_(sotto_session_score(c_session(), tokens.data(), tokens.size(),
                                              log_probabilities ? log_probabilities->data() : nullptr, &score));
     return score;
-  }
-
-  // Evaluates tokens and pools their hidden states.
-  Result<std::vector<float>> embed(Tokens tokens, sotto_pooling pooling = SOTTO_POOL_MEAN) {
-    sotto_model_info info{};
-    info.struct_size = sizeof info;
-    SOTTO_HPP_TRY_PLAIN_(sotto_model_get_info(state_->model->handle, &info));
-    std::vector<float> embedding(info.embedding_size);
-    SOTTO_HPP_TRY_WHOLE_(sotto_session_embed(c_session(), tokens.data(), tokens.size(), pooling, embedding.data()));
-    return embedding;
   }
 
   // Makes `to` a copy of this stream. `to` keeps its sampler, stops and matcher.

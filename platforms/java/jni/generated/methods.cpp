@@ -45,6 +45,14 @@ NATIVE(void, chatUndoReply)(JNIEnv* env, jclass, jlong chat) {
   check(env, sotto_chat_undo(chat_of(chat), 1, &error), &error);
 }
 
+NATIVE(jint, chatReply)(JNIEnv* env, jclass, jlong chat, jlong max_tokens, jboolean calls) {
+  sotto_error error = new_error();
+  const sotto_status status = sotto_chat_reply(chat_of(chat), static_cast<size_t>(max_tokens),
+                                               calls ? on_piece : nullptr, as<Chat>(chat)->callbacks, &error);
+  check(env, status, &error);
+  return status;
+}
+
 NATIVE(jbyteArray, chatSave)(JNIEnv* env, jclass, jlong chat) {
   Arena arena;
   size_t size = 0;
@@ -94,6 +102,44 @@ NATIVE(void, matcherInfo)(JNIEnv* env, jclass, jlong matcher, jint sequence, job
 
 NATIVE(void, matcherFork)(JNIEnv* env, jclass, jlong matcher, jint source, jint target) {
   check(env, sotto_matcher_fork(matcher_of(matcher), static_cast<uint32_t>(source), static_cast<uint32_t>(target)));
+}
+
+NATIVE(jint, sessionPrefill)(JNIEnv* env, jclass, jlong session, jintArray prompt) {
+  Arena arena;
+  const sotto_token* prompt_tokens;
+  size_t prompt_count;
+  if (!read_tokens(env, prompt, &arena, &prompt_tokens, &prompt_count)) return 0;
+  const sotto_status status = sotto_session_prefill(session_of(session), prompt_tokens, prompt_count);
+  check_call(env, session, status);
+  return status;
+}
+
+NATIVE(void, sessionSetLimit)(JNIEnv*, jclass, jlong session, jlong max_tokens) {
+  sotto_session_set_limit(session_of(session), static_cast<size_t>(max_tokens));
+}
+
+NATIVE(jint, sessionGenerate)(JNIEnv* env, jclass, jlong session, jintArray prompt, jlong max_tokens, jboolean calls) {
+  Arena arena;
+  const sotto_token* prompt_tokens;
+  size_t prompt_count;
+  if (!read_tokens(env, prompt, &arena, &prompt_tokens, &prompt_count)) return 0;
+  const sotto_status status = sotto_session_generate(session_of(session), prompt_tokens, prompt_count,
+                                                     static_cast<size_t>(max_tokens), calls ? on_piece : nullptr,
+                                                     as<Session>(session)->callbacks);
+  check_call(env, session, status);
+  return status;
+}
+
+NATIVE(jfloatArray, sessionEmbed)(JNIEnv* env, jclass, jlong session, jintArray prompt, jint pooling, jint size) {
+  Arena arena;
+  const sotto_token* prompt_tokens;
+  size_t prompt_count;
+  if (!read_tokens(env, prompt, &arena, &prompt_tokens, &prompt_count)) return nullptr;
+  const auto count = static_cast<size_t>(size);
+  auto* embedding = arena.array<float>(env, count);
+  if (embedding == nullptr) return nullptr;
+  const sotto_status status = sotto_session_embed(session_of(session), prompt_tokens, prompt_count, pooling, embedding);
+  return check_whole_call(env, session, status) ? new_floats(env, embedding, count) : nullptr;
 }
 
 NATIVE(void, sessionSetStops)(JNIEnv* env, jclass, jlong session, jobject from) {

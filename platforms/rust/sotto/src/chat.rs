@@ -5,7 +5,7 @@ use crate::memory::Block;
 use crate::params::{read_info, Lists};
 use crate::session::{call_with_pieces, stop_of};
 use crate::sys;
-use crate::{ChatFormat, ChatParams, Grammar, Piece, SamplerParams, Session, Stop};
+use crate::{ChatFormat, ChatParams, Grammar, Piece, SamplerParams, Session};
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
@@ -136,7 +136,7 @@ impl Chat {
     /// Removes all messages.
     pub fn reset(&mut self) {
         // SAFETY: the object is alive, and the arguments are valid during the call.
-        unsafe { sys::sotto_chat_reset(self.raw()) }
+        unsafe { sys::sotto_chat_reset(self.raw()) };
     }
 
     /// Returns the state of the conversation.
@@ -160,6 +160,22 @@ impl Chat {
         // SAFETY: the object is alive, and the arguments are valid during the call.
         let status = unsafe { sys::sotto_chat_undo(self.raw(), 1, report.out()) };
         report.check(status).map(drop)
+    }
+
+    /// Generates a reply. Calls `on_piece` with each piece until it breaks. Returns the reason why
+    /// the text ended. There is no limit if `max_tokens` is `None`.
+    pub fn reply_with(
+        &mut self,
+        max_tokens: impl Into<Option<usize>>,
+        mut on_piece: impl FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<crate::Stop> {
+        let max_tokens = max_tokens.into().unwrap_or(usize::MAX);
+        let mut report = Report::new();
+        let status = call_with_pieces(&self.session.panics, &mut on_piece, |call, data| {
+            // SAFETY: the object is alive, and the arguments are valid during the call.
+            unsafe { sys::sotto_chat_reply(self.raw(), max_tokens, call, data, report.out()) }
+        });
+        report.check(status).map(stop_of)
     }
 
     /// Returns the messages as bytes, the same on every platform.
@@ -196,20 +212,5 @@ impl Chat {
             ControlFlow::Continue(())
         })?;
         Ok(text)
-    }
-
-    /// Generates a reply and calls `on_piece` for each token until it breaks or another stop occurs.
-    pub fn reply_with(
-        &mut self,
-        max_tokens: impl Into<Option<usize>>,
-        mut on_piece: impl FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Stop> {
-        let limit = max_tokens.into().unwrap_or(usize::MAX);
-        let mut report = Report::new();
-        let status = call_with_pieces(&self.session.panics, &mut on_piece, |call, data| {
-            // SAFETY: the callback and its data live during the call.
-            unsafe { sys::sotto_chat_reply(self.raw(), limit, call, data, report.out()) }
-        });
-        report.check(status).map(stop_of)
     }
 }

@@ -8,8 +8,8 @@ use crate::speculation::DraftCall;
 use crate::stream::{Piece, Prompt, Step, Stream};
 use crate::sys;
 use crate::{
-    Grammar, GuideParams, Matcher, MatcherParams, Model, Pooling, SamplerParams, SessionParams,
-    Stop, Token, Vocabulary,
+    Grammar, GuideParams, Matcher, MatcherParams, Model, SamplerParams, SessionParams, Stop, Token,
+    Vocabulary,
 };
 use std::ops::ControlFlow;
 use std::os::raw::c_void;
@@ -157,6 +157,69 @@ impl Session {
 
     // Methods of sotto_session, written by capi/generate from capi/params.
 
+    /// Appends a prompt to the stream and evaluates it. A cancellation is an error with a
+    /// [`stop`](crate::Error::stop).
+    pub fn prefill(&mut self, prompt: impl Prompt) -> Result<()> {
+        let prompt = prompt.tokens(&self.model)?;
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status =
+            unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(&prompt), prompt.len()) };
+        self.check_whole(status)
+    }
+
+    /// Limits the number of tokens that are generated one by one, from now on until the next
+    /// prompt. There is no limit if `max_tokens` is `None`.
+    pub fn set_limit(&mut self, max_tokens: impl Into<Option<usize>>) {
+        let max_tokens = max_tokens.into().unwrap_or(usize::MAX);
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        unsafe { sys::sotto_session_set_limit(self.raw(), max_tokens) };
+    }
+
+    /// Evaluates a prompt and generates text until a stop. An empty prompt continues the text.
+    /// Calls `on_piece` with each piece until it breaks. Returns the reason why the text ended.
+    /// There is no limit if `max_tokens` is `None`.
+    pub fn generate(
+        &mut self,
+        prompt: impl Prompt,
+        max_tokens: impl Into<Option<usize>>,
+        mut on_piece: impl FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<crate::Stop> {
+        let prompt = prompt.tokens(&self.model)?;
+        let max_tokens = max_tokens.into().unwrap_or(usize::MAX);
+        let status = call_with_pieces(&self.panics, &mut on_piece, |call, data| {
+            // SAFETY: the object is alive, and the arguments are valid during the call.
+            unsafe {
+                sys::sotto_session_generate(
+                    self.raw(),
+                    pointer_of(&prompt),
+                    prompt.len(),
+                    max_tokens,
+                    call,
+                    data,
+                )
+            }
+        });
+        self.check(status).map(stop_of)
+    }
+
+    /// Evaluates tokens and returns their pooled hidden states.
+    pub fn embed(&mut self, prompt: impl Prompt, pooling: crate::Pooling) -> Result<Vec<f32>> {
+        let prompt = prompt.tokens(&self.model)?;
+        let mut embedding = vec![0.0; self.model.info().embedding_size];
+        // SAFETY: the object is alive, and the arguments are valid during the call.
+        let status = unsafe {
+            sys::sotto_session_embed(
+                self.raw(),
+                pointer_of(&prompt),
+                prompt.len(),
+                pooling as i32,
+                embedding.as_mut_ptr(),
+            )
+        };
+        self.check_whole(status)?;
+        Ok(embedding)
+    }
+
     /// Replaces the stops: the conditions that end a text.
     pub fn set_stops(&mut self, params: &crate::StopParams) -> Result<()> {
         let mut lists = Lists::default();
@@ -184,7 +247,7 @@ impl Session {
     /// Removes all tokens and restarts the sampler. The parameters stay in effect.
     pub fn reset(&mut self) {
         // SAFETY: the object is alive, and the arguments are valid during the call.
-        unsafe { sys::sotto_session_reset(self.raw()) }
+        unsafe { sys::sotto_session_reset(self.raw()) };
     }
 
     /// Returns the dimensions and the state of the session.
@@ -205,7 +268,7 @@ impl Session {
     /// Sets all counts and times to zero.
     pub fn reset_timings(&mut self) {
         // SAFETY: the object is alive, and the arguments are valid during the call.
-        unsafe { sys::sotto_session_reset_timings(self.raw()) }
+        unsafe { sys::sotto_session_reset_timings(self.raw()) };
     }
 
     /// Returns the logits after the last token, before the sampler.
@@ -342,15 +405,6 @@ impl Session {
         Some(*guide)
     }
 
-    /// Appends a prompt to the stream and evaluates it. A cancellation is an error with a [`stop`](crate::Error::stop).
-    pub fn prefill(&mut self, prompt: impl Prompt) -> Result<()> {
-        let tokens = prompt.tokens(&self.model)?;
-        // SAFETY: pointer and size come from the same slice.
-        let status =
-            unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(&tokens), tokens.len()) };
-        self.check_whole(status)
-    }
-
     /// Begins an empty stream with rows of `embedding_size` floats instead of tokens.
     pub fn prefill_embeddings(&mut self, embeddings: &[f32]) -> Result<()> {
         let size = self.model.info().embedding_size;
@@ -430,14 +484,6 @@ impl Session {
             .collect())
     }
 
-    /// Limits the number of tokens that `next_piece` generates from now on, until the next prefill;
-    /// `None` sets no limit.
-    pub fn set_limit(&mut self, max_tokens: impl Into<Option<usize>>) {
-        let limit = max_tokens.into().unwrap_or(usize::MAX);
-        // SAFETY: the session is valid.
-        unsafe { sys::sotto_session_set_limit(self.raw(), limit) };
-    }
-
     /// Evaluates a prompt and returns an iterator over the tokens that follow, at most `max_tokens` of
     /// them; `None` sets no limit. An empty prompt continues the text.
     pub fn stream(
@@ -451,21 +497,6 @@ impl Session {
         };
         self.set_limit(max_tokens);
         Ok(Stream::new(self, stop))
-    }
-
-    /// Continues the stream and calls `on_piece` for each token until it breaks or another stop occurs.
-    pub fn generate(
-        &mut self,
-        max_tokens: usize,
-        mut on_piece: impl FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Stop> {
-        let status = call_with_pieces(&self.panics, &mut on_piece, |call, data| {
-            // SAFETY: the callback and its data live during the call.
-            unsafe {
-                sys::sotto_session_generate(self.raw(), std::ptr::null(), 0, max_tokens, call, data)
-            }
-        });
-        self.check(status).map(stop_of)
     }
 
     /// Evaluates tokens and returns their total score and ln p of each.
@@ -490,23 +521,6 @@ impl Session {
             perplexity: score.perplexity,
             log_probabilities,
         })
-    }
-
-    /// Evaluates tokens and pools their hidden states.
-    pub fn embed(&mut self, tokens: &[Token], pooling: Pooling) -> Result<Vec<f32>> {
-        let mut embedding = vec![0.0; self.model.info().embedding_size];
-        // SAFETY: the array has embedding_size floats.
-        self.check_whole(unsafe {
-            let out = embedding.as_mut_ptr();
-            sys::sotto_session_embed(
-                self.raw(),
-                pointer_of(tokens),
-                tokens.len(),
-                pooling as i32,
-                out,
-            )
-        })?;
-        Ok(embedding)
     }
 
     /// Makes `to` a copy of this stream; its sampler, stops and matcher stay.

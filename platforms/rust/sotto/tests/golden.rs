@@ -170,7 +170,7 @@ fn execute(session: &mut Session, name: &str, argument: &str) -> Result<String> 
         "generate" | "callback" => {
             let mut rest = if name == "callback" { count() } else { usize::MAX };
             let limit = if name == "generate" { count() } else { usize::MAX };
-            session.generate(limit, |piece| {
+            session.generate("", limit, |piece| {
                 text.push_str(piece.text());
                 rest -= 1;
                 if rest == 0 {

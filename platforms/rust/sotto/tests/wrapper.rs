@@ -211,7 +211,7 @@ fn generate_passes_pieces_until_a_break() {
     let mut session = session(&demo());
     session.prefill("It was").unwrap();
     let mut count = 0;
-    let stop = session.generate(10, |piece| {
+    let stop = session.generate("", 10, |piece| {
         count += usize::from(piece.token().is_some());
         if count < 4 {
             ControlFlow::Continue(())
@@ -227,7 +227,7 @@ fn panics_pass_the_library() {
     let mut session = session(&demo());
     session.prefill("It was").unwrap();
     let outcome =
-        catch_unwind(AssertUnwindSafe(|| session.generate(9, |_| panic!("in a callback"))));
+        catch_unwind(AssertUnwindSafe(|| session.generate("", 9, |_| panic!("in a callback"))));
     assert_eq!(*outcome.unwrap_err().downcast::<&str>().unwrap(), "in a callback");
     assert_eq!(take(&mut session, 3).len(), 3);
     session

@@ -84,6 +84,21 @@ public final class Chat: @unchecked Sendable {
     }
   }
 
+  /// Generates a reply. Calls `onPiece` with each piece until it returns true, on the calling thread. Returns the
+  /// reason why the text ended. There is no limit if `maxTokens` is nil.
+  @discardableResult
+  public func reply(maxTokens: Int? = nil, onPiece receive: ((Piece) throws -> Bool)? = nil) throws -> Status {
+    let limit = try session.size(ofLimit: maxTokens)
+    return try session.run { _ in
+      session.callbacks.piece = receive
+      defer { session.callbacks.piece = nil }
+      var callback: sotto_piece_fn?
+      if receive != nil { callback = onPiece }
+      var details = newError()
+      return try check(sotto_chat_reply(handle, limit, callback, session.callbacks.pointer, &details), details)
+    }
+  }
+
   /// Returns the messages as bytes, the same on every platform.
   public func save() throws -> [UInt8] {
     try session.run { _ in
@@ -104,19 +119,4 @@ public final class Chat: @unchecked Sendable {
   }
 
   // End of the generated methods.
-
-  /// Generates a reply, and calls `onPiece` with each piece until it returns true. Runs on the calling thread.
-  @discardableResult
-  public func reply(maxTokens: Int? = nil, onPiece receive: ((Piece) throws -> Bool)? = nil) throws -> Status {
-    let limit = try session.size(ofLimit: maxTokens)
-    return try session.run { _ in
-      session.callbacks.piece = receive
-      defer { session.callbacks.piece = nil }
-      var callback: sotto_piece_fn?
-      if receive != nil { callback = onPiece }
-      var details = newError()
-      return try check(
-        sotto_chat_reply(handle, limit, callback, session.callbacks.pointer, &details), details)
-    }
-  }
 }

@@ -155,12 +155,6 @@ public final class Session: @unchecked Sendable {
     try resource.share { _ in try encode(model.handle, Array(text.utf8), special: false) }
   }
 
-  /// Appends a prompt to the stream and evaluates it. Returns ok or stopCancelled.
-  @discardableResult
-  public func prefill(_ prompt: [Token]) throws -> Status {
-    try evaluate { sotto_session_prefill($0, prompt, prompt.count) }
-  }
-
   /// Begins an empty stream with rows of embeddingSize floats instead of tokens.
   public func prefillEmbeddings(_ embeddings: [Float]) throws -> Status {
     guard embeddings.count % embeddingSize == 0 else {
@@ -232,34 +226,47 @@ public final class Session: @unchecked Sendable {
     throw SottoError(.invalidArgument, "maxTokens is \(maxTokens); it must be at least 0")
   }
 
-  /// Limits the number of tokens that `next` generates from now on, until the next prompt. nil: no limit.
-  public func setLimit(_ maxTokens: Int?) throws {
-    let limit = try size(ofLimit: maxTokens)
-    try run { try check(sotto_session_set_limit($0, limit), of: $0) }
+  // Methods of sotto_session, written by capi/generate from capi/params.
+
+  /// Appends a prompt to the stream and evaluates it. Returns ok or stopCancelled.
+  @discardableResult
+  public func prefill(_ prompt: [Token]) throws -> Status {
+    return try run { try check(sotto_session_prefill($0, prompt, prompt.count), of: $0) }
   }
 
-  /// Evaluates a prompt and calls `onPiece` with the pieces that follow, until a stop or until it returns true.
-  /// Without maxTokens there is no limit. Runs on the calling thread.
+  /// Limits the number of tokens that are generated one by one, from now on until the next prompt. There is no limit if
+  /// `maxTokens` is nil.
+  public func setLimit(_ maxTokens: Int?) throws {
+    let limit = try size(ofLimit: maxTokens)
+    try run { sotto_session_set_limit($0, limit) }
+  }
+
+  /// Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls `onPiece` with each
+  /// piece until it returns true, on the calling thread. Returns the reason why the text ended. There is no limit if
+  /// `maxTokens` is nil.
   @discardableResult
-  public func generate(
-    _ prompt: [Token], maxTokens: Int? = nil, onPiece receive: ((Piece) throws -> Bool)? = nil
-  ) throws -> Status {
+  public func generate(_ prompt: [Token], maxTokens: Int? = nil,
+                       onPiece receive: ((Piece) throws -> Bool)? = nil) throws -> Status {
     let limit = try size(ofLimit: maxTokens)
     return try run { session in
       callbacks.piece = receive
       defer { callbacks.piece = nil }
       var callback: sotto_piece_fn?
       if receive != nil { callback = onPiece }
-      let status = try check(
-        sotto_session_generate(
-          session, prompt, prompt.count, limit, callback,
-          callbacks.pointer), of: session)
-      try callbacks.rethrow()
-      return status
+      return try check(sotto_session_generate(session, prompt, prompt.count, limit, callback, callbacks.pointer),
+                       of: session)
     }
   }
 
-  // Methods of sotto_session, written by capi/generate from capi/params.
+  /// Evaluates tokens and returns their pooled hidden states.
+  public func embed(_ prompt: [Token], pooling: Pooling = .mean) throws -> [Float] {
+    var embedding = [Float](repeating: 0, count: embeddingSize)
+    try run { session in
+      try checkWhole(check(sotto_session_embed(session, prompt, prompt.count, pooling.rawValue, &embedding),
+                           of: session))
+    }
+    return embedding
+  }
 
   /// Replaces the stops: the conditions that end a text.
   public func setStops(_ params: StopParameters) throws {

@@ -23,13 +23,6 @@ extension Session {
     return (Score(score), each)
   }
 
-  /// Evaluates tokens and returns their pooled hidden states.
-  public func embed(_ tokens: [Token], pooling: Pooling = .mean) throws -> [Float] {
-    var embedding = [Float](repeating: 0, count: embeddingSize)
-    try checkWhole(evaluate { sotto_session_embed($0, tokens, tokens.count, pooling.rawValue, &embedding) })
-    return embedding
-  }
-
   /// Searches for several continuations of the stream, best first; the stream itself does not change.
   public func search(_ parameters: SearchParameters = SearchParameters()) throws -> [FoundSequence] {
     if let groups = parameters.phraseGroups, groups.count != parameters.phrases.count {

@@ -1,5 +1,7 @@
 package io.github.sotto;
 
+import java.util.function.IntSupplier;
+
 /** The functions that the library calls for one object. An exception in one of them ends the library's call, which
  * throws it again. */
 public final class Callbacks {
@@ -50,6 +52,16 @@ public final class Callbacks {
 
     Callbacks(Log log) {
         this.log = log;
+    }
+
+    /** Runs a call that generates text while `given` receives its pieces. */
+    Status during(Pieces given, IntSupplier call) {
+        pieces = given;
+        try {
+            return Status.of(call.getAsInt());
+        } finally {
+            pieces = null;
+        }
     }
 
     // Called from C.

@@ -67,6 +67,16 @@ public final class Chat extends Owned {
         act(chat -> Native.chatUndoReply(chat));
     }
 
+    /**
+     * Generates a reply. Calls onPiece, which may be null, with each piece until it returns true. Returns the reason
+     * why the text ended. There is no limit if maxTokens is NO_LIMIT.
+     */
+    public Status reply(long maxTokens, Callbacks.Pieces onPiece) {
+        Session.checkLimit(maxTokens);
+        return session.resource.run(held -> resource.run(chat -> session.callbacks.during(onPiece,
+                () -> Native.chatReply(chat, maxTokens, onPiece != null))));
+    }
+
     /** Returns the messages as bytes, the same on every platform. */
     public byte[] save() {
         return session.resource.run(held -> resource.run(chat -> Native.chatSave(chat)));
@@ -78,9 +88,4 @@ public final class Chat extends Owned {
     }
 
     // End of the generated methods.
-
-    /** Generates a reply and calls onPiece, which may be null, with each piece. */
-    public Status reply(long maxTokens, Callbacks.Pieces onPiece) {
-        return resource.run(chat -> session.reply(chat, maxTokens, onPiece));
-    }
 }

@@ -112,18 +112,13 @@ final class Native {
     static native void sessionSetSpeculation(long session, SpeculationParams params, long draft, boolean calls);
     static native void sessionSetGuide(long session, long guide, GuideParams params);
     static native void sessionSetMatcher(long session, long matcher);
-    static native int sessionPrefill(long session, int[] tokens);
-
     static native int sessionPrefillEmbeddings(long session, float[] embeddings, int count);
     static native Piece sessionNext(long session);
 
     /** Returns a piece or an exception for each session. */
     static native Object[] sessionsNext(long[] sessions);
 
-    static native void sessionSetLimit(long session, long maxTokens);
-    static native int sessionGenerate(long session, int[] tokens, long maxTokens, boolean calls);
     static native float[] sessionScore(long session, int[] tokens, Score score);
-    static native float[] sessionEmbed(long session, int[] tokens, int pooling, int size);
     static native Sequence[] sessionSearch(long session, SearchParams params, int[] groups, boolean compares,
             boolean steps);
     static native void sessionFork(long from, long to);
@@ -146,7 +141,6 @@ final class Native {
     static native String chatFormatText(int format);
     static native long chatNew(long session, byte[] format, ChatParams params);
     static native void chatFree(long chat);
-    static native int chatReply(long session, long chat, long maxTokens, boolean calls);
 
     static native long samplerNew(long model, int vocabularySize, int listBytes, Callbacks callbacks);
     static native void samplerFree(long sampler);
@@ -160,6 +154,10 @@ final class Native {
 
     // Methods of sotto_session, written by capi/generate from capi/params.
 
+    static native int sessionPrefill(long session, int[] prompt);
+    static native void sessionSetLimit(long session, long maxTokens);
+    static native int sessionGenerate(long session, int[] prompt, long maxTokens, boolean onPiece);
+    static native float[] sessionEmbed(long session, int[] prompt, int pooling, int size);
     static native void sessionSetStops(long session, StopParams params);
     static native void sessionHeal(long session);
     static native void sessionRewind(long session, long tokenCount);
@@ -183,6 +181,7 @@ final class Native {
     static native void chatInfo(long chat, ChatInfo info);
     static native void chatUndo(long chat);
     static native void chatUndoReply(long chat);
+    static native int chatReply(long chat, long maxTokens, boolean onPiece);
     static native byte[] chatSave(long chat);
     static native void chatRestore(long chat, byte[] state);
 

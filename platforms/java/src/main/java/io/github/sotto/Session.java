@@ -21,7 +21,7 @@ public final class Session extends Owned {
     public static final long NO_LIMIT = Long.MAX_VALUE;
 
     private final Resource model;
-    private final Callbacks callbacks;
+    final Callbacks callbacks;
     private final Map<String, Resource> uses; // guide, draft session and matcher, by role
     private final int embeddingSize;
 
@@ -175,11 +175,6 @@ public final class Session extends Owned {
         return prefill(tokensOf(prompt));
     }
 
-    /** Appends a prompt to the stream and evaluates it. Returns OK or STOP_CANCELLED. */
-    public Status prefill(int[] prompt) {
-        return resource.run(session -> Status.of(Native.sessionPrefill(session, prompt)));
-    }
-
     /** Begins an empty stream with rows of embeddingSize floats instead of tokens. */
     public Status prefillEmbeddings(float[] embeddings) {
         if (embeddings.length % embeddingSize != 0) {
@@ -289,32 +284,43 @@ public final class Session extends Owned {
         }
     }
 
-    /** Evaluates a prompt and calls onPiece, which may be null, with each piece. */
-    public Status generate(int[] prompt, long maxTokens, Callbacks.Pieces onPiece) {
-        checkLimit(maxTokens);
-        return resource.run(session -> {
-            callbacks.pieces = onPiece;
-            try {
-                return Status.of(Native.sessionGenerate(session, prompt, maxTokens, onPiece != null));
-            } finally {
-                callbacks.pieces = null;
-            }
-        });
-    }
-
-    private static void checkLimit(long maxTokens) {
+    static void checkLimit(long maxTokens) {
         if (maxTokens < 0) {
             throw new IllegalArgumentException("maxTokens is " + maxTokens + "; it must be at least 0");
         }
     }
 
-    /** Limits the number of tokens that next generates from now on, until the next prompt. */
+    // Methods of sotto_session, written by capi/generate from capi/params.
+
+    /** Appends a prompt to the stream and evaluates it. Returns OK or STOP_CANCELLED. */
+    public Status prefill(int[] prompt) {
+        return resource.run(session -> Status.of(Native.sessionPrefill(session, prompt)));
+    }
+
+    /**
+     * Limits the number of tokens that are generated one by one, from now on until the next prompt. There is no limit
+     * if maxTokens is NO_LIMIT.
+     */
     public void setLimit(long maxTokens) {
-        checkLimit(maxTokens);
+        Session.checkLimit(maxTokens);
         resource.act(session -> Native.sessionSetLimit(session, maxTokens));
     }
 
-    // Methods of sotto_session, written by capi/generate from capi/params.
+    /**
+     * Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls onPiece, which may
+     * be null, with each piece until it returns true. Returns the reason why the text ended. There is no limit if
+     * maxTokens is NO_LIMIT.
+     */
+    public Status generate(int[] prompt, long maxTokens, Callbacks.Pieces onPiece) {
+        Session.checkLimit(maxTokens);
+        return resource.run(session -> callbacks.during(onPiece,
+                () -> Native.sessionGenerate(session, prompt, maxTokens, onPiece != null)));
+    }
+
+    /** Evaluates tokens and returns their pooled hidden states. */
+    public float[] embed(int[] prompt, Pooling pooling) {
+        return resource.run(session -> Native.sessionEmbed(session, prompt, pooling.value(), embeddingSize));
+    }
 
     /** Replaces the stops: the conditions that end a text. */
     public void setStops(StopParams params) {
@@ -396,11 +402,6 @@ public final class Session extends Owned {
         return resource.run(session -> Native.sessionScore(session, tokens, score));
     }
 
-    /** Evaluates tokens and returns their pooled hidden states. */
-    public float[] embed(int[] tokens, Pooling pooling) {
-        return resource.run(session -> Native.sessionEmbed(session, tokens, pooling.value(), embeddingSize));
-    }
-
     /** Searches for several continuations of the stream, best first; the stream itself does not change. */
     public Sequence[] search(SearchParams params) {
         return resource.run(session -> {
@@ -421,18 +422,6 @@ public final class Session extends Owned {
     /** Begins a conversation over this session, with the text of a predefined format or of the caller. */
     public Chat chat(String format, ChatParams params) {
         return new Chat(this, format, params);
-    }
-
-    Status reply(long chat, long maxTokens, Callbacks.Pieces onPiece) {
-        checkLimit(maxTokens);
-        return resource.run(session -> {
-            callbacks.pieces = onPiece;
-            try {
-                return Status.of(Native.chatReply(session, chat, maxTokens, onPiece != null));
-            } finally {
-                callbacks.pieces = null;
-            }
-        });
     }
 
     // ---- States
