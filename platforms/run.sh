@@ -16,8 +16,10 @@ usage: sh platforms/run.sh COMMAND
   build                       build the programs and libraries, so that \`cmake --install
                               build/release\` can follow
   test [PRESET]               build everything and run the tests; PRESET is release (the default),
-                              debug, asan, tsan or bindings: those of the other languages, in
+                              debug, asan, tsan, msan or bindings: those of the other languages, in
                               build/release, with the toolchains that Debian has for them;
+                              x86-32: the libraries and fuzz targets for 32-bit x86, with the
+                              sanitizers of asan;
                               coverage: which lines and branches of the libraries the tests reach;
                               rpi-aarch64 or rpi-armv7: for ARM, under emulation (-cpus added: only
                               what runs on several CPUs, in a few minutes);
@@ -207,7 +209,8 @@ case $command in
       amalgamation-targets) packages="$packages python3-venv qemu-user wine64 wine" ;;
       debian) packages="$packages debhelper lintian" ;;
       release|debug) packages="$packages abigail-tools" ;;
-      asan) packages="$packages clang libclang-rt-dev" ;;
+      asan|msan) packages="$packages clang libclang-rt-dev" ;;
+      x86-32) packages="$packages clang libclang-rt-dev libc6-dev-i386 lib32stdc++-12-dev" ;;
       tsan|coverage|bindings|small|bare) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages $download_packages g++-aarch64-linux-gnu qemu-user" ;;
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
