@@ -146,8 +146,7 @@ class Calls {
   void add(sotto_status status) { digest_.add_status(status); }
 
   std::optional<sotto::GuardedBytes>& reserve(std::optional<sotto::GuardedBytes>& memory, size_t size) {
-    memory.emplace(size);
-    std::memset(memory->data(), fill_, size);
+    memory.emplace(size, fill_);
     return memory;
   }
 

@@ -10,19 +10,24 @@
 #include "converters/packing.h"
 #include "converters/readers/synthetic.h"
 #include "converters/tokenizers/builder.h"
+#include "tests/support/uninitialized.h"
 
 namespace sotto {
 
 AlignedBytes::AlignedBytes(size_t size, uint8_t fill) : storage_(size + SOTTO_MEMORY_ALIGNMENT, fill), size_(size) {
   const auto address = reinterpret_cast<uintptr_t>(storage_.data());
   data_ = storage_.data() + (SOTTO_MEMORY_ALIGNMENT - address % SOTTO_MEMORY_ALIGNMENT);
+  mark_uninitialized(data_, size);
 }
 
 AlignedBytes::AlignedBytes(const std::vector<uint8_t>& bytes) : AlignedBytes(bytes.size()) {
   std::copy(bytes.begin(), bytes.end(), data_);
 }
 
-GuardedBytes::GuardedBytes(size_t size) : size_(size), block_(size + 2 * kGuard, kPattern) {}
+GuardedBytes::GuardedBytes(size_t size, uint8_t fill) : size_(size), block_(size + 2 * kGuard, kPattern) {
+  std::memset(data(), fill, size);
+  mark_uninitialized(data(), size);
+}
 
 bool GuardedBytes::guards_intact() {
   const auto intact = [](uint8_t byte) { return byte == kPattern; };

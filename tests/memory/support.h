@@ -13,12 +13,13 @@
 
 namespace sotto {
 
-// Bytes aligned to 64.
+// Bytes aligned to 64. They have a value, but the memory sanitizer treats them as uninitialized.
 class AlignedBytes {
  public:
   explicit AlignedBytes(size_t size, uint8_t fill = 0);
   AlignedBytes(const std::vector<uint8_t>& bytes);
   uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
 
  private:
@@ -29,14 +30,15 @@ class AlignedBytes {
 
 // A block of a given size between guard bytes that must not change.
 class GuardedBytes {
+  static constexpr size_t kGuard = 256;
+  static constexpr uint8_t kPattern = 0xC3;
+
  public:
-  explicit GuardedBytes(size_t size);
+  explicit GuardedBytes(size_t size, uint8_t fill = kPattern);
   uint8_t* data() { return block_.data() + kGuard; }
   bool guards_intact();
 
  private:
-  static constexpr size_t kGuard = 256;
-  static constexpr uint8_t kPattern = 0xC3;
   size_t size_;
   AlignedBytes block_;
 };
