@@ -97,6 +97,72 @@ TEST(ModelFile, TensorsThatShareBytesAreRejected) {
   }
 }
 
+// Returns a file in which all layers are the same table, as are all packed sections. Only opening is valid: the tensors
+// are zeros.
+std::vector<uint8_t> file_of_shared_tables(size_t layer_count, size_t section_count) {
+  constexpr uint32_t kWidth = 4, kVocabulary = 8, kPositions = 2;
+  constexpr uint64_t kDataBegin = 1 << 20;
+  uint64_t end = kDataBegin;
+  const auto range = [&](uint64_t size) {
+    const format::DataRange taken(end, size, 0);
+    end += (size + 63) / 64 * 64;
+    return taken;
+  };
+  flatbuffers::FlatBufferBuilder builder;
+  const auto norm = [&] {
+    const format::DataRange gain = range(kWidth * sizeof(float)), bias = range(kWidth * sizeof(float));
+    return format::CreateNorm(builder, &gain, &bias);
+  };
+  const auto linear = [&](uint32_t outputs) {
+    const format::DataRange weights = range(uint64_t{kWidth} * outputs), scales = range(outputs * sizeof(float));
+    return format::CreateLinear(builder, kWidth, outputs, &weights, &scales);
+  };
+  const std::vector layers(layer_count, format::CreateLayer(builder, norm(), linear(3 * kWidth), linear(kWidth), norm(),
+                                                            linear(kWidth), linear(kWidth)));
+  const std::vector empty(4 * layer_count + 1, format::DataRange(kDataBegin, 0, 0));
+  const std::vector sections(section_count, format::CreatePackedDirect(builder, 1, "other", &empty));
+  const format::DataRange positions = range(kPositions * kWidth * sizeof(float));
+  const auto embedding = linear(kVocabulary);
+  builder.Finish(format::CreateModelDirect(builder, "", "", kVocabulary, kPositions, kWidth, 1, kWidth,
+                                           format::Activation::GeluTanh, 1e-5f, -1, 0, &positions, embedding, &layers,
+                                           norm(), 0, &sections),
+                 format::ModelIdentifier());
+
+  FileHeader header = {};
+  std::memcpy(header.magic, FileHeader::kMagic, sizeof header.magic);
+  header.version = FileHeader::kVersion;
+  header.file_size = end;
+  header.metadata_size = builder.GetSize();
+  std::vector<uint8_t> bytes(end);
+  EXPECT_LE(sizeof header + builder.GetSize(), kDataBegin);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, builder.GetBufferPointer(), builder.GetSize());
+  repair_checksums(bytes);
+  return bytes;
+}
+
+// A FlatBuffer may refer to one table any number of times, so that a small file asks for much memory or time.
+TEST(ModelFile, SharedTablesAreRejected) {
+  const auto measure = [](size_t layer_count, size_t section_count, uint32_t copies) {
+    const AlignedBytes file(file_of_shared_tables(layer_count, section_count));
+    sotto_model_params params;
+    sotto_model_params_init(&params, sizeof params);
+    params.copy_weights = copies;
+    sotto_error error = {};
+    error.struct_size = sizeof error;
+    size_t size = 0;
+    const sotto_status status = sotto_model_memory_size(file.data(), file.size(), &params, &size, &error);
+    return status == SOTTO_OK ? "" : std::string(error.message);
+  };
+  for (const uint32_t copies : {0u, 1u}) {
+    EXPECT_EQ(measure(1, 8, copies), "");
+    EXPECT_EQ(measure(1024, 0, copies), "two tensors share the bytes from this offset on");
+    EXPECT_EQ(measure(2, 8, copies), "two tensors share the bytes from this offset on");
+    EXPECT_EQ(measure(1, 9, copies), "count of packed sections is 9; it must be from 0 to 8");
+    EXPECT_EQ(measure(1, 200000, copies), "count of packed sections is 200000; it must be from 0 to 8");
+  }
+}
+
 TEST(ModelFile, OtherKindsAndVersionsAreRejected) {
   auto bytes = make_model_file(kShape, false);
   auto other = bytes;

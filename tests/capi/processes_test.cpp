@@ -1,11 +1,14 @@
-// Tests threads in child processes: limits of the operating system, and sessions after a fork.
+// Tests sessions in child processes: limits of the operating system, and sessions after a fork.
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <string_view>
 
+#include "runtime/base/xxhash64.h"
 #include "tests/capi/open_session.h"
 
 namespace sotto {
@@ -81,6 +84,40 @@ TEST(Processes, AForkedSessionContinuesOnOneThread) {
     OpenSession again(model.get(), use_threads);
     ASSERT_EQ(sotto_session_prefill(again.get(), prompt.data(), prompt.size()), SOTTO_OK);
     ASSERT_EQ(result, again.generate(10).back() % 251);
+  }
+}
+
+// Returns a number from 0 to 250 that depends on the logits of a prompt, or 251 if this build or CPU lacks the
+// instruction set.
+int try_instruction_set(const std::vector<uint8_t>& file, sotto_isa isa) {
+  AlignedBytes bytes(file);
+  sotto_model_params params;
+  sotto_model_params_init(&params, sizeof params);
+  params.isa = isa;
+  size_t size = 0;
+  const sotto_status status = sotto_model_memory_size(bytes.data(), bytes.size(), &params, &size, nullptr);
+  if (status == SOTTO_CPU_UNSUPPORTED) return 251;
+  LoadedModel model(file, isa);
+  OpenSession session(model.get(), [](sotto_session_params& threads) { threads.thread_count = 3; });
+  const auto prompt = random_tokens(20, 300, 3);
+  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  const std::vector<float> logits = session.logits();
+  return static_cast<int>(xxhash64(logits.data(), logits.size() * sizeof(float)) % 251);
+}
+
+// A sandbox or a root directory without /proc lets a process read no files. The statements run in new processes, which
+// have not detected the CPU yet.
+TEST(ProcessesDeathTest, FilesOfTheSystemAreNotNeeded) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto file = make_model_file(kShape, false);
+  const auto without_files = [&](sotto_isa isa) {
+    const rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0 || open("/proc/cpuinfo", O_RDONLY) >= 0) _exit(252);
+    _exit(try_instruction_set(file, isa));
+  };
+  for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
+    EXPECT_EXIT(without_files(isa), testing::ExitedWithCode(try_instruction_set(file, isa)), "^$")
+        << sotto_isa_text(isa);
   }
 }
 

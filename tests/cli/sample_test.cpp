@@ -183,6 +183,7 @@ TEST(Sample, BadLinesAreReportedAndTheRestIsAnswered) {
       {"{\"logits\":[1,\"x\"]}", "\"x\""},
       {"{\"probs\":[0.5,-0.1]}", "-0.1"},
       {std::string("{\"probs\":[1]}\0", 14), "byte 13"},
+      {"{\"probs\":" + std::string(200'000, '[') + std::string(200'000, ']') + "}", "nested too deeply"},
       {"{\"probs\":[1],\"temprature\":1}", "temprature"},
       {"{\"probs\":[1],\"params\":{\"temprature\":1}}", "temprature"},
       {"{\"probs\":[1],\"params\":{\"temperature\":-1}}", "temperature"},
