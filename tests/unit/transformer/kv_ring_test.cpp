@@ -1,7 +1,10 @@
-// Tests the size of the KV ring: the documented formula, and overflow of size_t.
+// Tests the slots of the KV ring against a simulation, and its size: the documented formula, and overflow of size_t.
 #include "runtime/transformer/kv_ring.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace sotto {
 namespace {
@@ -25,6 +28,65 @@ TEST(KvRing, ReportsSizesBeyondTheAddressSpace) {
     KvRing().layout(measure, config);
     EXPECT_TRUE(measure.overflowed()) << config.layer_count;
   }
+}
+
+// Simulates which position each slot holds: a full ring overwrites the oldest token that is not a sink.
+TEST(KvRing, WindowsHoldTheSinksAndTheNewestTokens) {
+  for (uint32_t slot_count = 1; slot_count < 9; ++slot_count) {
+    for (uint32_t sink_count = 0; sink_count < slot_count; ++sink_count) {
+      KvRing ring;
+      Arena measure;
+      ring.layout(measure, {1, 1, 4, slot_count, sink_count, 3});
+      std::vector<uint32_t> held;  // the position in each slot
+      for (uint32_t position = 0; position < 4 * slot_count; ++position) {
+        const uint32_t slot = ring.slot_of(position);
+        if (held.size() < slot_count) {
+          ASSERT_EQ(slot, held.size());
+          held.push_back(position);
+        } else {
+          const auto oldest = std::min_element(held.begin() + sink_count, held.end());
+          ASSERT_EQ(slot, static_cast<size_t>(oldest - held.begin()));
+          held[slot] = position;
+        }
+        std::vector<uint32_t> expected = held;
+        std::sort(expected.begin(), expected.end());
+        std::vector<uint32_t> seen;
+        for (const SlotSpan& span : ring.window_of(position).view()) {
+          EXPECT_GT(span.count, 0u);
+          for (uint32_t i = 0; i < span.count; ++i) seen.push_back(held.at(span.first + i));
+        }
+        ASSERT_EQ(seen, expected) << slot_count << " slots, " << sink_count << " sinks, position " << position;
+      }
+    }
+  }
+}
+
+TEST(KvRing, HeadsShareNoBytes) {
+  const KvSizes sizes = {3, 2, 20, 5, 1, 2};
+  std::vector<uint8_t> memory(KvRing::byte_size(sizes) + kMemoryAlignment);
+  const auto address = reinterpret_cast<uintptr_t>(memory.data());
+  Arena arena(memory.data() + (align_up(address, kMemoryAlignment) - address));
+  KvRing ring;
+  ring.layout(arena, sizes);
+  const int8_t* key = ring.head_of(0, 0).keys;
+  const int8_t* value = ring.head_of(0, 0).values;
+  const float* key_scale = ring.head_of(0, 0).key_scales;
+  const float* value_scale = ring.head_of(0, 0).value_scales;
+  for (uint32_t layer = 0; layer < 3; ++layer) {
+    for (uint32_t head = 0; head < 2; ++head) {
+      const KvRing::Head rows = ring.head_of(layer, head);
+      EXPECT_EQ(rows.stride, align_up(20, kHeadAlignment));
+      EXPECT_EQ(rows.keys, key);
+      EXPECT_EQ(rows.values, value);
+      EXPECT_EQ(rows.key_scales, key_scale);
+      EXPECT_EQ(rows.value_scales, value_scale);
+      key += 7 * rows.stride;
+      value += 7 * rows.stride;
+      key_scale += 7;
+      value_scale += 7;
+    }
+  }
+  EXPECT_LE(key, ring.head_of(0, 0).values);
 }
 
 }  // namespace
