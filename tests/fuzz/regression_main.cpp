@@ -1,5 +1,5 @@
 // Replaces libFuzzer: replays a corpus and simple mutations of it, the same ones in every run.
-//   PROGRAM CORPUS_DIRECTORY MUTATIONS_OF_EACH
+//   PROGRAM CORPUS_DIRECTORY MUTATIONS_OF_EACH [DICTIONARY]
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -31,9 +31,30 @@ std::vector<Bytes> read_corpus(const char* directory) {
   return corpus;
 }
 
+// Reads libFuzzer's format: a word in quotes per line, with the escapes \", \\ and \xHH.
+std::vector<Bytes> read_dictionary(const char* path) {
+  std::vector<Bytes> words;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    Bytes word;
+    for (size_t i = 1; i + 1 < line.size(); ++i) {
+      if (line[i] != '\\') {
+        word.push_back(static_cast<uint8_t>(line[i]));
+      } else if (line[++i] != 'x') {
+        word.push_back(static_cast<uint8_t>(line[i]));
+      } else {
+        word.push_back(static_cast<uint8_t>(std::stoi(line.substr(i + 1, 2), nullptr, 16)));
+        i += 2;
+      }
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
 class Mutator {
  public:
-  explicit Mutator(const std::vector<Bytes>& corpus) : corpus_(corpus) {}
+  Mutator(const std::vector<Bytes>& corpus, const std::vector<Bytes>& words) : corpus_(corpus), words_(words) {}
 
   Bytes mutate(Bytes bytes) {
     for (size_t i = 0, count = 1 + below(4); i < count; ++i) change(bytes);
@@ -46,7 +67,7 @@ class Mutator {
   void change(Bytes& bytes) {
     const size_t at = below(bytes.size());
     const auto place = bytes.begin() + static_cast<ptrdiff_t>(at);
-    switch (below(6)) {
+    switch (below(words_.empty() ? 6 : 8)) {
       case 0:
         if (!bytes.empty()) bytes[at] ^= static_cast<uint8_t>(1 << below(8));
         break;
@@ -71,20 +92,31 @@ class Mutator {
         bytes.insert(place, piece.begin(), piece.end());
         break;
       }
+      case 6: {
+        const Bytes& word = words_[below(words_.size())];
+        bytes.insert(place, word.begin(), word.end());
+        break;
+      }
+      case 7: {  // keeps the size, which the file may state
+        const Bytes& word = words_[below(words_.size())];
+        std::copy_n(word.begin(), std::min(word.size(), bytes.size() - at), place);
+        break;
+      }
     }
   }
 
   static constexpr uint8_t kTelling[] = {0,   1,   0x7F, 0x80, 0xFF, '0', '9',  '-', '.', '"',
                                          '[', ']', '{',  '}',  ',',  ':', '\\', 'e', ' ', '\n'};
   const std::vector<Bytes>& corpus_;
+  const std::vector<Bytes>& words_;
   std::mt19937 random_{20240601};
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s CORPUS_DIRECTORY MUTATIONS_OF_EACH\n", argv[0]);
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: %s CORPUS_DIRECTORY MUTATIONS_OF_EACH [DICTIONARY]\n", argv[0]);
     return 2;
   }
   const std::vector<Bytes> corpus = read_corpus(argv[1]);
@@ -93,7 +125,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: no corpus\n", argv[1]);
     return 2;
   }
-  Mutator mutator(corpus);
+  std::vector<Bytes> words;
+  if (argc == 4) words = read_dictionary(argv[3]);
+  if (argc == 4 && words.empty()) {
+    std::fprintf(stderr, "%s: no words\n", argv[3]);
+    return 2;
+  }
+  Mutator mutator(corpus, words);
   for (const Bytes& bytes : corpus) {
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     for (long i = 0; i < mutation_count; ++i) {

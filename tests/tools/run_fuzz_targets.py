@@ -2,7 +2,7 @@
 
     python3 -B tests/tools/run_fuzz_targets.py build/release --executions 100000 [TARGET...]
 
-The inputs are mutations of the committed corpora, the same ones in every run; see tests/fuzz/regression_main.cpp. Each
+The inputs are mutations of the committed corpora with words of the dictionaries, the same ones in every run; see tests/fuzz/regression_main.cpp. Each
 target runs the given number of executions. Fails if a target fails, and prints its output.
 """
 import argparse
@@ -28,7 +28,9 @@ def main():
         corpus = FUZZ / "corpus" / target
         count = len(list(corpus.iterdir()))
         mutations = max(args.executions // count - 1, 0)
-        done = subprocess.run([args.build.resolve() / f"bin/fuzz_{target}", corpus, str(mutations)],
+        dictionary = FUZZ / f"dictionaries/{target}.dict"
+        done = subprocess.run([args.build.resolve() / f"bin/fuzz_{target}", corpus, str(mutations),
+                               *([dictionary] if dictionary.exists() else [])],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = usage.ru_utime + usage.ru_stime
