@@ -1,4 +1,5 @@
-"""Runs the tests of a build with counters, and prints the shares of lines and branches that they reach.
+"""Runs the tests of a build with counters, and prints the shares of lines and branches that they reach, as a table in
+Markdown.
 
     sh platforms/run.sh test coverage
     python3 -B tests/tools/coverage.py build/coverage --report
@@ -90,13 +91,16 @@ def shares(entries):
             Share(count for _, outcomes in entries for line in outcomes.values() for count in line))
 
 
-def row(name, lines, branches):
-    return f"{name:52}{lines.total:>8}{lines.percent:>8.2f}%{branches.total:>10}{branches.percent:>8.2f}%"
+def row(name, entries):
+    lines, branches = shares(entries)
+    return f"| {name} | {lines.total:,} | {lines.percent:.2f}% | {branches.total:,} | {branches.percent:.2f}% |"
+
+
+HEAD = "| | Lines | Reached | Branches | Reached |\n|---|---:|---:|---:|---:|"
 
 
 def write_report(files, path):
-    report = [f"{'':52}{'lines':>8}{'reached':>9}{'branches':>10}{'reached':>9}"]
-    report += [row(str(name), *shares([entry])) for name, entry in sorted(files.items())]
+    report = [HEAD] + [row(str(name), [entry]) for name, entry in sorted(files.items())]
     report.append("")
     for name, (counts, outcomes) in sorted(files.items()):
         text = (ROOT / name).read_text().splitlines()
@@ -116,9 +120,13 @@ def main():
     status = 0 if args.report else run_tests(build)
     files = collect(build)
     write_report(files, build / "coverage.txt")
-    print(f"{'':52}{'lines':>8}{'reached':>9}{'branches':>10}{'reached':>9}")
-    for directory in DIRECTORIES:
-        print(row(directory, *shares([entry for path, entry in files.items() if path.parts[0] == directory])))
+    print(HEAD)
+    rooms = collections.defaultdict(list)
+    for path, entry in files.items():
+        for depth in range(1, min(3, len(path.parts))):
+            rooms["/".join(path.parts[:depth])].append(entry)
+    for name, entries in sorted(rooms.items()):
+        print(row(f"`{name}`", entries))
     print(f"{build / 'coverage.txt'} lists what was not reached")
     return status
 
