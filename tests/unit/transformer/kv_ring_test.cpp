@@ -1,9 +1,11 @@
-// Tests the slots of the KV ring against a simulation, and its size: the documented formula, and overflow of size_t.
+// Tests the slots of the KV ring against a simulation, the rows that it stores and passes to kernels, and its size: the
+// documented formula, and overflow of size_t.
 #include "runtime/transformer/kv_ring.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace sotto {
@@ -61,32 +63,99 @@ TEST(KvRing, WindowsHoldTheSinksAndTheNewestTokens) {
   }
 }
 
-TEST(KvRing, HeadsShareNoBytes) {
-  const KvSizes sizes = {3, 2, 20, 5, 1, 2};
-  std::vector<uint8_t> memory(KvRing::byte_size(sizes) + kMemoryAlignment);
-  const auto address = reinterpret_cast<uintptr_t>(memory.data());
-  Arena arena(memory.data() + (align_up(address, kMemoryAlignment) - address));
-  KvRing ring;
-  ring.layout(arena, sizes);
-  const int8_t* key = ring.head_of(0, 0).keys;
-  const int8_t* value = ring.head_of(0, 0).values;
-  const float* key_scale = ring.head_of(0, 0).key_scales;
-  const float* value_scale = ring.head_of(0, 0).value_scales;
-  for (uint32_t layer = 0; layer < 3; ++layer) {
-    for (uint32_t head = 0; head < 2; ++head) {
-      const KvRing::Head rows = ring.head_of(layer, head);
-      EXPECT_EQ(rows.stride, align_up(20, kHeadAlignment));
-      EXPECT_EQ(rows.keys, key);
-      EXPECT_EQ(rows.values, value);
-      EXPECT_EQ(rows.key_scales, key_scale);
-      EXPECT_EQ(rows.value_scales, value_scale);
-      key += 7 * rows.stride;
-      value += 7 * rows.stride;
-      key_scale += 7;
-      value_scale += 7;
-    }
+// A ring of 3 layers, 2 heads, 5 slots and 2 slots of beams, in memory that is 0x55.
+class KvRingMemory : public testing::Test {
+ protected:
+  static constexpr KvSizes kSizes = {3, 2, 20, 5, 1, 2};
+  static constexpr size_t kSlots = 7, kStride = 32;
+
+  KvRingMemory() : memory_(KvRing::byte_size(kSizes) + kMemoryAlignment, 0x55) {
+    const auto address = reinterpret_cast<uintptr_t>(memory_.data());
+    Arena arena(memory_.data() + (align_up(address, kMemoryAlignment) - address));
+    ring_.layout(arena, kSizes);
+    kernels_.quantize_symmetric = [](const float* x, size_t n, int8_t* q) {
+      std::fill_n(q, n, static_cast<int8_t>(*x));
+      return *x;
+    };
+    kernels_.attention = [](const AttentionArgs& args) { attention_ = args; };
+    kernels_.attention_rows = [](const AttentionRowsArgs& args) { rows_ = args; };
   }
-  EXPECT_LE(key, ring.head_of(0, 0).values);
+
+  std::vector<uint8_t> memory_;
+  KvRing ring_;
+  Kernels kernels_ = {};
+  static inline AttentionArgs attention_;
+  static inline AttentionRowsArgs rows_;
+};
+
+TEST_F(KvRingMemory, HeadsShareNoBytes) {
+  const KvRing::Head first = ring_.head_of(0, 0);
+  for (uint32_t i = 0; i < 6; ++i) {
+    const KvRing::Head head = ring_.head_of(i / 2, i % 2);
+    EXPECT_EQ(head.stride, kStride);
+    EXPECT_EQ(head.keys, first.keys + i * kSlots * kStride);
+    EXPECT_EQ(head.values, first.values + i * kSlots * kStride);
+    EXPECT_EQ(head.key_scales, first.key_scales + i * kSlots);
+    EXPECT_EQ(head.value_scales, first.value_scales + i * kSlots);
+  }
+  EXPECT_LE(first.keys + 6 * kSlots * kStride, first.values);
+  EXPECT_LE(first.key_scales + 6 * kSlots, first.value_scales);
+}
+
+TEST_F(KvRingMemory, StoresRowsThatEndInZeros) {
+  const float key = 3, value = 5;
+  constexpr size_t kSlot = 4;
+  ring_.store(kernels_, 1, 1, kSlot, &key, &value);
+  const KvRing::Head head = ring_.head_of(1, 1);
+  const int8_t* const row = head.keys + kSlot * kStride;
+  const int8_t* const value_row = head.values + kSlot * kStride;
+  for (size_t i = 0; i < kStride; ++i) {
+    EXPECT_EQ(row[i], i < 20 ? 3 : 0) << i;
+    EXPECT_EQ(value_row[i], i < 20 ? 5 : 0) << i;
+  }
+  EXPECT_EQ(head.key_scales[kSlot], 3);
+  EXPECT_EQ(head.value_scales[kSlot], 5);
+  EXPECT_EQ(memory_.size() - static_cast<size_t>(std::count(memory_.begin(), memory_.end(), 0x55)),
+            2 * (kStride + sizeof(float)));
+}
+
+TEST_F(KvRingMemory, AttentionReadsTheRowsOfItsHead) {
+  const float query = 1;
+  float scores = 0, output = 0;
+  const SlotWindow window = ring_.window_of(6);
+  for (const uint32_t head : {0u, 1u}) {
+    ring_.attend(kernels_, 2, head, window.view(), &query, &scores, &output);
+    const KvRing::Head rows = ring_.head_of(2, head);
+    EXPECT_EQ(attention_.query, &query);
+    EXPECT_EQ(attention_.keys, rows.keys);
+    EXPECT_EQ(attention_.key_scales, rows.key_scales);
+    EXPECT_EQ(attention_.values, rows.values);
+    EXPECT_EQ(attention_.value_scales, rows.value_scales);
+    EXPECT_EQ(attention_.head_size, 20u);
+    EXPECT_EQ(attention_.row_stride, kStride);
+    EXPECT_EQ(attention_.score_scale, 1 / std::sqrt(20.0f));
+    EXPECT_EQ(attention_.spans, window.spans);
+    EXPECT_EQ(attention_.span_count, window.span_count);
+    EXPECT_EQ(attention_.scores, &scores);
+    EXPECT_EQ(attention_.output, &output);
+    EXPECT_EQ(attention_.next_keys, head == 0 ? ring_.head_of(2, 1).keys : nullptr);
+  }
+}
+
+TEST_F(KvRingMemory, AttentionOfRowsBeginsAtTheirPosition) {
+  AttentionRowsArgs args = {};
+  args.row_count = 2;
+  ring_.attend_rows(kernels_, 1, 1, 3, args);
+  const KvRing::Head rows = ring_.head_of(1, 1);
+  EXPECT_EQ(rows_.slot_count, 4u);
+  EXPECT_EQ(rows_.row_count, 2u);
+  EXPECT_EQ(rows_.keys, rows.keys);
+  EXPECT_EQ(rows_.key_scales, rows.key_scales);
+  EXPECT_EQ(rows_.values, rows.values);
+  EXPECT_EQ(rows_.value_scales, rows.value_scales);
+  EXPECT_EQ(rows_.head_size, 20u);
+  EXPECT_EQ(rows_.row_stride, kStride);
+  EXPECT_EQ(rows_.score_scale, 1 / std::sqrt(20.0f));
 }
 
 }  // namespace
