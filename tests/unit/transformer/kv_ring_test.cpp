@@ -66,7 +66,7 @@ TEST(KvRing, WindowsHoldTheSinksAndTheNewestTokens) {
 // A ring of 3 layers, 2 heads, 5 slots and 2 slots of beams, in memory that is 0x55.
 class KvRingMemory : public testing::Test {
  protected:
-  static constexpr KvSizes kSizes = {3, 2, 20, 5, 1, 2};
+  static constexpr KvSizes kSizes = {3, 2, 31, 5, 1, 2};
   static constexpr size_t kSlots = 7, kStride = 32;
 
   KvRingMemory() : memory_(KvRing::byte_size(kSizes) + kMemoryAlignment, 0x55) {
@@ -110,8 +110,8 @@ TEST_F(KvRingMemory, StoresRowsThatEndInZeros) {
   const int8_t* const row = head.keys + kSlot * kStride;
   const int8_t* const value_row = head.values + kSlot * kStride;
   for (size_t i = 0; i < kStride; ++i) {
-    EXPECT_EQ(row[i], i < 20 ? 3 : 0) << i;
-    EXPECT_EQ(value_row[i], i < 20 ? 5 : 0) << i;
+    EXPECT_EQ(row[i], i < 31 ? 3 : 0) << i;
+    EXPECT_EQ(value_row[i], i < 31 ? 5 : 0) << i;
   }
   EXPECT_EQ(head.key_scales[kSlot], 3);
   EXPECT_EQ(head.value_scales[kSlot], 5);
@@ -131,9 +131,9 @@ TEST_F(KvRingMemory, AttentionReadsTheRowsOfItsHead) {
     EXPECT_EQ(attention_.key_scales, rows.key_scales);
     EXPECT_EQ(attention_.values, rows.values);
     EXPECT_EQ(attention_.value_scales, rows.value_scales);
-    EXPECT_EQ(attention_.head_size, 20u);
+    EXPECT_EQ(attention_.head_size, 31u);
     EXPECT_EQ(attention_.row_stride, kStride);
-    EXPECT_EQ(attention_.score_scale, 1 / std::sqrt(20.0f));
+    EXPECT_EQ(attention_.score_scale, 1 / std::sqrt(31.0f));
     EXPECT_EQ(attention_.spans, window.spans);
     EXPECT_EQ(attention_.span_count, window.span_count);
     EXPECT_EQ(attention_.scores, &scores);
@@ -153,9 +153,9 @@ TEST_F(KvRingMemory, AttentionOfRowsBeginsAtTheirPosition) {
   EXPECT_EQ(rows_.key_scales, rows.key_scales);
   EXPECT_EQ(rows_.values, rows.values);
   EXPECT_EQ(rows_.value_scales, rows.value_scales);
-  EXPECT_EQ(rows_.head_size, 20u);
+  EXPECT_EQ(rows_.head_size, 31u);
   EXPECT_EQ(rows_.row_stride, kStride);
-  EXPECT_EQ(rows_.score_scale, 1 / std::sqrt(20.0f));
+  EXPECT_EQ(rows_.score_scale, 1 / std::sqrt(31.0f));
 }
 
 }  // namespace
