@@ -613,6 +613,17 @@ TEST(SchemaKeywords, CompileTimeIsBounded) {
   EXPECT_NE(grammar.message().find("more than 500000 expressions; anyOf"), std::string::npos) << grammar.message();
 }
 
+// A quadratic search for equal names would take minutes before this limit is found.
+TEST(SchemaKeywords, CompileTimeIsLinearInTheNames) {
+  std::string members;
+  for (int i = 0; i < 400000; ++i) members += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":1";
+  const std::string text = "{" + members + "}";
+  for (const std::string keyword : {"const", "properties"}) {
+    const BuiltGrammar grammar = BuiltGrammar::schema("{\"" + keyword + "\":" + text + "}");
+    EXPECT_EQ(grammar.message(), "#/" + keyword + ": too many properties: 400000; at most 4096 are supported");
+  }
+}
+
 TEST(SchemaKeywords, TheFirstOfManyEqualAnchorsCounts) {
   Json schema = {{"$ref", "#a"}};
   for (int i = 0; i < 20000; ++i) schema["$defs"]["s" + std::to_string(i)] = {{"$anchor", "a"}, {"const", i}};
