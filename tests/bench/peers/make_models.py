@@ -4,7 +4,7 @@ ONNX Runtime GenAI in int8.
     python3 tests/bench/peers/make_models.py DIRECTORY
 
 setup.sh runs it. Although speed depends only on shapes, all formats contain the same weights, so that all programs do
-the same work. The files have no tokenizer, because programs are measured on token ids.
+the same work. Programs are measured on token ids, so only the GGUF files have a vocabulary.
 """
 import argparse
 import json
@@ -54,6 +54,21 @@ def make_checkpoint(folder):
     (folder / "config.json").write_text(json.dumps(config, indent=2))
 
 
+def add_vocabulary(writer, size):
+    """Adds a token per byte, named as in GPT-2, and others that no text contains, because wllama needs a vocabulary."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    writer.add_vocab_size(size)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list([*(chr(byte if byte in printable else next(others)) for byte in range(256)),
+                           *(f"<{token}>" for token in range(256, size))])
+    writer.add_token_types([gguf.TokenType.NORMAL] * size)
+    writer.add_token_merges(["a b"])  # of a token that does not exist
+    writer.add_bos_token_id(size - 1)
+    writer.add_eos_token_id(size - 1)
+
+
 def write_gguf(tensors, path, config):
     """Writes every tensor as float32, with linear weights as (outputs, inputs), the order of llama.cpp. `config` is the
     configuration of transformers."""
@@ -65,8 +80,7 @@ def write_gguf(tensors, path, config):
     writer.add_head_count(config["n_head"])
     writer.add_layer_norm_eps(config["layer_norm_epsilon"])
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-    writer.add_tokenizer_model("no_vocab")
-    writer.add_vocab_size(config["vocab_size"])
+    add_vocabulary(writer, config["vocab_size"])
     names = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm",
              "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up",
              "mlp.c_proj": "ffn_down"}
