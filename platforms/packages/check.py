@@ -301,7 +301,9 @@ def windows(user, package, directory, include, library):
     zig = ROOT / "build/tools/zig/bin/python3"
     if not zig.exists():
         raise Skipped("Zig's compiler is missing")
-    user.environment.update(WINEPREFIX=str(user.home / "wine"), WINEDEBUG="-all")
+    # The compiler keeps the libraries of Windows that it has compiled before.
+    user.environment.update(WINEPREFIX=str(user.home / "wine"), WINEDEBUG="-all",
+                            ZIG_GLOBAL_CACHE_DIR=str(pathlib.Path.home() / ".cache/zig"))
     shutil.copy(ROOT / "capi/examples/generate.c", user.directory)
     user.types(f"python3 -m zipfile -e {package} . && {zig} -m ziglang cc -target x86_64-windows-gnu -I{include} "
                f"generate.c {library} -o {directory}/generate.exe")
