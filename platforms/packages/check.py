@@ -248,7 +248,7 @@ def amalgamation(user):
     archive = f"sotto-{user.version}-amalgamation.tar.gz"
     shutil.copy(user.packages / "archives" / archive, user.directory)
     user.types(f"tar -xzf {archive} --strip-components=1 && c++ -std=c++20 -O2 -fno-exceptions -c sotto.cpp && "
-               "cc generate.c sotto.o -o generate -lm -lpthread")
+               "cc -I. generate.c sotto.o -o generate -lm -lpthread")
     return user.types(f'./generate demo.sotto "{user.prompt}"')
 
 
