@@ -138,43 +138,48 @@ bool BuiltGrammar::accepts(const Json& value) {
   if (empty_) return false;
   if (matches(canonical(value))) return true;
   start();
-  return feed_value(value, [&] { return matcher_->may_end(0); });
+  return feed_value(JsonText(value), [&] { return matcher_->may_end(0); });
 }
 
-bool BuiltGrammar::feed_value(const Json& value, const Rest& rest) {
+JsonText::JsonText(const Json& value) {
+  text = value.is_object() ? "{" : value.is_array() ? "[" : canonical(value);
+  if (!value.is_structured()) return;
+  for (const auto& [name, part] : value.items()) {
+    if (value.is_object()) names.push_back(string_text(name) + ":");
+    values.emplace_back(part);
+  }
+}
+
+bool BuiltGrammar::feed_value(const JsonText& value, const Rest& rest) {
   const size_t before = fed_.size();
-  bool fits = false;
-  if (value.is_object()) {
-    std::vector<bool> used(value.size());
-    fits = feed("{") && feed_members(value, used, 0, rest);
-  } else if (value.is_array()) {
-    fits = feed("[") && feed_elements(value, 0, rest);
-  } else {
-    fits = feed(canonical(value)) && rest();
+  bool fits = feed(value.text);
+  if (fits && value.text == "{") {
+    std::vector<bool> used(value.values.size());
+    fits = feed_members(value, used, 0, rest);
+  } else if (fits) {
+    fits = value.text == "[" ? feed_elements(value, 0, rest) : rest();
   }
   if (!fits) back(before);
   return fits;
 }
 
-bool BuiltGrammar::feed_elements(const Json& array, size_t begin, const Rest& rest) {
-  if (begin == array.size()) return feed("]") && rest();
+bool BuiltGrammar::feed_elements(const JsonText& array, size_t begin, const Rest& rest) {
+  if (begin == array.values.size()) return feed("]") && rest();
   if (begin > 0 && !feed(",")) return false;
-  return feed_value(array[begin], [&] { return feed_elements(array, begin + 1, rest); });
+  return feed_value(array.values[begin], [&] { return feed_elements(array, begin + 1, rest); });
 }
 
-bool BuiltGrammar::feed_members(const Json& object, std::vector<bool>& used, size_t done, const Rest& rest) {
-  if (done == object.size()) return feed("}") && rest();
+bool BuiltGrammar::feed_members(const JsonText& object, std::vector<bool>& used, size_t done, const Rest& rest) {
+  if (done == object.values.size()) return feed("}") && rest();
   const size_t before = fed_.size();
-  size_t index = 0;
-  for (const auto& [name, member] : object.items()) {
-    const size_t own = index++;
-    if (used[own] || ++tries_ > kMaxTries) continue;
-    used[own] = true;
-    if (feed((done > 0 ? "," : "") + string_text(name) + ":") &&
-        feed_value(member, [&] { return feed_members(object, used, done + 1, rest); })) {
+  for (size_t i = 0; i < object.values.size(); ++i) {
+    if (used[i] || ++tries_ > kMaxTries) continue;
+    used[i] = true;
+    if (feed((done > 0 ? "," : "") + object.names[i]) &&
+        feed_value(object.values[i], [&] { return feed_members(object, used, done + 1, rest); })) {
       return true;
     }
-    used[own] = false;
+    used[i] = false;
     back(before);
   }
   return false;

@@ -14,6 +14,15 @@ namespace sotto::test {
 
 using Json = nlohmann::ordered_json;
 
+// The texts of the parts of a value. They are made once, although the members of an object are tried in many orders.
+struct JsonText {
+  explicit JsonText(const Json& value);
+
+  std::string text;                // of a scalar, or the opening bracket
+  std::vector<std::string> names;  // of the members of an object, with the colons
+  std::vector<JsonText> values;    // members or elements
+};
+
 // A grammar that a front end builds as the rule "root", and a matcher for its texts.
 class BuiltGrammar {
  public:
@@ -49,9 +58,9 @@ class BuiltGrammar {
   void back(size_t count);
   // These try every order of members until the rest of the value also matches.
   using Rest = std::function<bool()>;
-  bool feed_value(const Json& value, const Rest& rest);
-  bool feed_elements(const Json& array, size_t begin, const Rest& rest);
-  bool feed_members(const Json& object, std::vector<bool>& used, size_t done, const Rest& rest);
+  bool feed_value(const JsonText& value, const Rest& rest);
+  bool feed_elements(const JsonText& array, size_t begin, const Rest& rest);
+  bool feed_members(const JsonText& object, std::vector<bool>& used, size_t done, const Rest& rest);
 
   Status status_ = Status::kOk;
   std::string message_;
