@@ -124,7 +124,7 @@ TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
   for (const Sample& sample : all) {
     const TestGrammar grammar(sample.grammar);
     TestMatcher matcher(grammar, vocabulary.get(), limits);
-    const auto config = [&](uint32_t sequence) { return matcher->automaton().pins()[1 + sequence].set; };
+    const auto config = [&](uint32_t sequence) { return matcher->automaton().pins()[sequence].set; };
     for (size_t at = 0; at <= sample.text.size(); at += 1 + sample.text.size() / 12) {
       matcher->reset(2);
       ASSERT_EQ(matcher->accept_text(2, as_span(sample.text.substr(0, at))), Status::kOk);
@@ -166,7 +166,7 @@ TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
       const TestGrammar grammar(sample.grammar, tuning);
       for (int round = 0; round < 20; ++round) {
         TestMatcher matcher(grammar, nullptr, limits);
-        const auto config = [&](uint32_t i) { return matcher->automaton().pins()[1 + i].set; };
+        const auto config = [&](uint32_t i) { return matcher->automaton().pins()[i].set; };
         for (size_t at = 0; at < sample.text.size();) {
           const size_t size = 1 + next_random(&random) % 24;
           const std::string piece = sample.text.substr(at, size);
@@ -196,7 +196,7 @@ TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
   limits.state_set_count = 16;
   limits.frame_count = limits.state_count = 32;
   TestMatcher matcher(grammar, &vocabulary, limits);
-  const auto config = [&](uint32_t i) { return matcher->automaton().pins()[1 + i].set; };
+  const auto config = [&](uint32_t i) { return matcher->automaton().pins()[i].set; };
   uint64_t random = 5;
   for (int step = 0; step < 20000; ++step) {
     if (step % 20 == 0) {
