@@ -1,7 +1,6 @@
 #!/bin/sh
-# Sets up the peers of `sotto-bench --peers DIRECTORY`: llama.cpp (built from source for this CPU),
-# CTranslate2 and ONNX Runtime GenAI in a Python environment of their own, and one synthetic GPT-2 124M in the format of
-# each.
+# Sets up the peers of `sotto-bench --peers DIRECTORY`: llama.cpp (built from source for this CPU), CTranslate2
+# and ONNX Runtime GenAI in a Python environment of their own, and one synthetic GPT-2 124M in the format of each.
 # Takes about a quarter of an hour on two cores and 3 GB; what is there already is kept.
 set -eu
 
