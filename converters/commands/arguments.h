@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// What the program does. kConvert also stands for --dry-run.
+// The tasks of the program. kConvert also stands for --dry-run.
 enum class Task { kConvert, kExport, kEvaluate, kCompare, kSimulate, kVerify };
 
 // The parsed command line.
