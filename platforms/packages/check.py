@@ -341,7 +341,8 @@ def conan(user):
     user.environment["CONAN_HOME"] = str(user.home)
     user.prepare("conan", "profile", "detect")
     user.types(f"tar -xzf {user.packages}/source/sotto-{user.version}.tar.gz")
-    return user.types(f"conan create sotto-{user.version}").rstrip().rpartition("\n")[2]
+    # Conan shows the program's output at the end of its own, on standard error.
+    return user.types(f"conan create sotto-{user.version} 2>&1").rstrip().rpartition("\n")[2]
 
 
 def expected_texts():
