@@ -4,9 +4,8 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
-
 #include "kernels/generic/int4.h"
+#include "kernels/x86/avx512/columns.h"
 #include "kernels/x86/int4.h"
 
 namespace sotto::SOTTO_ISA {
@@ -18,12 +17,6 @@ inline __m512 outputs_of(__m512i sums, const Int4Frame& frame, const RowQuantiza
   const __m512 scaled =
       _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums, shift)), _mm512_set1_ps(quantization.scale));
   return _mm512_fmadd_ps(scaled, _mm512_load_ps(frame.scales), _mm512_load_ps(frame.biases));
-}
-
-// Returns the mask of those columns of a tile that the layer has.
-inline __mmask16 columns_of(const LinearArgs& args, size_t tile) {
-  const size_t columns = std::min(kInt4Columns, args.outputs - tile * kInt4Columns);
-  return static_cast<__mmask16>((1u << columns) - 1);
 }
 
 struct Int4Registers {

@@ -113,21 +113,22 @@ struct Int4Layer {
   };
 };
 
-void prepare_large_batch(const LinearArgs& args, size_t group) {
+void prepare_large_int4_batch(const LinearArgs& args, size_t group) {
   order_rows(args, group, 0, args.scratch + group * step_count(args.inputs) * kTileBytes);
 }
 
-void multiply_large_batch(const LinearArgs& args, size_t first_tile, size_t tile_count) {
+void multiply_large_int4_batch(const LinearArgs& args, size_t first_tile, size_t tile_count) {
   assert(args.rows > kSmallBatchRows);
   multiply_in_passes<Int4Layer>(args, first_tile, tile_count);
 }
 
 }  // namespace
 
-constinit const MatrixKernels kInt4 = {
-    .layout = nullptr,
-    .small = avx512vnni::kSmallInt4,
-    .large = {
-        .prepare = prepare_large_batch, .multiply = multiply_large_batch, .task_tiles = 12, .group_rows = kTileRows}};
+constinit const MatrixKernels kInt4 = {.layout = nullptr,
+                                       .small = avx512vnni::kSmallInt4,
+                                       .large = {.prepare = prepare_large_int4_batch,
+                                                 .multiply = multiply_large_int4_batch,
+                                                 .task_tiles = 12,
+                                                 .group_rows = kTileRows}};
 
 }  // namespace sotto::avx512amx

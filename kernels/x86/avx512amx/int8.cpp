@@ -2,6 +2,7 @@
 #include <cassert>
 
 #include "kernels/dispatch/tables.h"
+#include "kernels/x86/avx512/columns.h"
 #include "kernels/x86/avx512amx/passes.h"
 #include "kernels/x86/avx512vnni/int8.h"
 #include "kernels/x86/flush_denormals.h"
@@ -65,7 +66,7 @@ struct Int8Layer {
       const uint8_t* packed = args.weights + tile * size;
       for (size_t i = 0; i < count; ++i, packed += size) {
         frames_[i] = avx512vnni::TileFrame(packed, packed + size - kTileColumns * 2 * sizeof(float));
-        masks_[i] = avx512vnni::columns_of(args, tile + i);
+        masks_[i] = columns_of(args, tile + i);
       }
     }
 

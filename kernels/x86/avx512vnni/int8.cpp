@@ -9,6 +9,7 @@
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/with_rows.h"
 #include "kernels/linear/row_blocks.h"
+#include "kernels/x86/avx512/columns.h"
 #include "kernels/x86/avx512vnni/int8.h"
 #include "kernels/x86/flush_denormals.h"
 

@@ -76,12 +76,6 @@ class TileFrame {
   __m512 biases_;
 };
 
-// Returns the mask of those columns of a tile that the layer has.
-inline __mmask16 columns_of(const LinearArgs& args, size_t tile) {
-  const size_t rest = args.outputs - tile * kTileColumns;
-  return static_cast<__mmask16>(rest >= kTileColumns ? 0xffff : (1u << rest) - 1);
-}
-
 }  // namespace
 
 void multiply_small_batch(const LinearArgs& args, size_t first_tile, size_t tile_count);
