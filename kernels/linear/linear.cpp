@@ -19,7 +19,9 @@ constexpr bool kHasInt4 = SOTTO_HAS_INT4 != 0;
 void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
                       const RowQuantization& quantization, float* y, int8_t* row) {
   for (size_t first = 0; first < weights.outputs; first += 64) {
-    for (uint64_t rest = wanted[first / 64]; rest != 0; rest &= rest - 1) {
+    uint64_t rest = wanted[first / 64];
+    if (weights.outputs - first < 64) rest &= (uint64_t{1} << (weights.outputs - first)) - 1;
+    for (; rest != 0; rest &= rest - 1) {
       const size_t output = first + static_cast<size_t>(std::countr_zero(rest));
       const int8_t* from = weights.rows + output * weights.inputs;
       if (weights.packed != nullptr) {

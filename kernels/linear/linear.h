@@ -88,10 +88,10 @@ LinearKernels linear_kernels(Isa isa);
 void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size_t rows, const int8_t* q,
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
-// Computes only the outputs whose bits are set in `wanted` (outputs bits), for one row of activations, with the same
-// bits as run_linear(). The rest of y (outputs) may be overwritten. For up to about one percent of the outputs, the
-// call is faster than run_linear(). `scratch` must have inputs bytes plus linear_scratch_size() of one row, and be
-// aligned to 64.
+// Computes only the outputs whose bits are set in `wanted`, for one row of activations, with the same bits as
+// run_linear(). Bits beyond the last output may have any value. The rest of y (outputs) may be overwritten. For up to
+// about one percent of the outputs, the call is faster than run_linear(). `scratch` must have inputs bytes plus
+// linear_scratch_size() of one row, and be aligned to 64.
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
                         const int8_t* q, const RowQuantization& quantization, float* y, void* scratch);
 

@@ -49,12 +49,15 @@ struct TokenMask {
 
   bool allows_all() const { return words == nullptr; }
   bool allows(size_t token) const { return words == nullptr || has_bit(words, token); }
-  // Returns whether any token is allowed. Bits beyond the last token may have any value.
+  // Returns 64 bits of a mask with words. The bits beyond the last token, which may have any value there, are 0.
+  uint64_t word(size_t index) const {
+    const size_t rest = token_count - index * 64;
+    return rest >= 64 ? words[index] : words[index] & ((uint64_t{1} << rest) - 1);
+  }
   bool allows_any() const {
     if (words == nullptr || token_count == 0) return token_count > 0;
     const size_t last = word_count(token_count) - 1;
-    const uint64_t unused = token_count % 64 == 0 ? 0 : ~uint64_t{0} << token_count % 64;
-    return (words[last] & ~unused) != 0 || std::any_of(words, words + last, [](uint64_t word) { return word != 0; });
+    return word(last) != 0 || std::any_of(words, words + last, [](uint64_t bits) { return bits != 0; });
   }
 };
 

@@ -95,8 +95,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
   assert(mask.token_count == vocabulary_size_);
   size_t kept = 0;
   for (size_t first = 0; first < vocabulary_size_; first += 64) {
-    uint64_t word = mask.words[first / 64];
-    if (vocabulary_size_ - first < 64) word &= (uint64_t{1} << (vocabulary_size_ - first)) - 1;
+    const uint64_t word = mask.word(first / 64);
     if (word == UINT64_MAX) {
       int32_t* ids = own_ids_ + kept;
       float* own = own_logits_ + kept;

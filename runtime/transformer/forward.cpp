@@ -163,7 +163,7 @@ bool Forward::should_restrict_logits(const TokenMask& mask) const {
   if (mask.allows_all()) return false;
   size_t count = 0;
   for (size_t i = 0; i < TokenMask::word_count(mask.token_count); ++i) {
-    count += static_cast<size_t>(std::popcount(mask.words[i]));
+    count += static_cast<size_t>(std::popcount(mask.word(i)));
   }
   return count <= std::max<size_t>(mask.token_count / kRestrictDivisor, 1);
 }

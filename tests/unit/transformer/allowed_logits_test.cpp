@@ -39,6 +39,7 @@ class Mask {
  public:
   explicit Mask(const std::set<uint32_t>& tokens) : words_(TokenMask::word_count(kVocabulary)) {
     for (const uint32_t token : tokens) words_[token / 64] |= uint64_t{1} << (token % 64);
+    words_.back() |= ~uint64_t{0} << kVocabulary % 64;  // bits without a token may have any value
   }
   TokenMask get() const { return {words_.data(), kVocabulary}; }
 
