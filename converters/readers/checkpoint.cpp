@@ -12,10 +12,6 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kHeadSizeLimit = 256;
-// With at most this number of inputs, int32 sums of int8 products cannot overflow: 127 * 255 * 65536 < 2^31.
-constexpr uint32_t kInputLimit = 65536;
-
 void check_count(uint32_t value, uint32_t limit, const char* name, const std::string& where) {
   if (value < 1 || value > limit) {
     throw std::runtime_error(where + ": " + name + " is " + std::to_string(value) + "; it must be from 1 to " +
@@ -172,15 +168,15 @@ void check_info(const CheckpointInfo& info, const std::string& where) {
   const ModelShape& shape = info.shape;
   check_count(shape.vocabulary_size, ModelLimits::kVocabulary, "the vocabulary size", where);
   check_count(shape.position_count, ModelLimits::kPositions, "the number of positions", where);
-  check_count(shape.embedding_size, kInputLimit, "the embedding size", where);
-  check_count(shape.feed_forward_size, kInputLimit, "the feed-forward size", where);
-  check_count(shape.head_count, kInputLimit, "the number of heads", where);
+  check_count(shape.embedding_size, ModelLimits::kWidth, "the embedding size", where);
+  check_count(shape.feed_forward_size, ModelLimits::kFeedForward, "the feed-forward size", where);
+  check_count(shape.head_count, ModelLimits::kWidth, "the number of heads", where);
   check_count(shape.layer_count, ModelLimits::kLayers, "the number of layers", where);
   if (shape.embedding_size % shape.head_count != 0) {
     throw std::runtime_error(where + ": the embedding size " + std::to_string(shape.embedding_size) +
                              " is not a multiple of the " + std::to_string(shape.head_count) + " heads");
   }
-  check_count(shape.embedding_size / shape.head_count, kHeadSizeLimit, "the head size", where);
+  check_count(shape.embedding_size / shape.head_count, uint32_t{kMaxHeadSize}, "the head size", where);
   if (!(info.norm_epsilon >= std::numeric_limits<float>::min()) || !std::isfinite(info.norm_epsilon)) {
     throw std::runtime_error(where + ": the epsilon of the layer norms is not a positive number");
   }

@@ -2,6 +2,7 @@
 // no memory, and the file must outlive it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,15 +21,17 @@ struct Norm;
 
 namespace sotto {
 
-// The largest values that a model file may have.
+// The largest values that a model file may have. Int32 sums of int8 products over all inputs of a layer cannot
+// overflow.
 struct ModelLimits {
   static constexpr uint32_t kVocabulary = 1u << 22;
   static constexpr uint32_t kPositions = 1u << 20;
   static constexpr uint32_t kWidth = 1u << 16;
-  static constexpr uint32_t kFeedForward = 1u << 18;
+  static constexpr uint32_t kFeedForward = 1u << 16;
   static constexpr uint32_t kLayers = 1u << 10;
   static constexpr uint32_t kEndTokens = 64;
 };
+static_assert(uint64_t{255} * 127 * std::max(ModelLimits::kWidth, ModelLimits::kFeedForward) <= INT32_MAX);
 
 // The dimensions of a model.
 struct ModelConfig {

@@ -91,7 +91,7 @@ void check_shape(const std::string& subject, const PlannedModel& model) {
   check("the number of positions", model.max_context_tokens, 1 << 24);
   check("the embedding", model.embedding_size, 1 << 16);
   check("the number of layers", model.layer_count, 1 << 14);
-  check("the feed-forward width", model.feed_forward_size, 1 << 18);
+  check("the feed-forward width", model.feed_forward_size, 1 << 16);
   check("the number of heads", model.head_count, 1 << 16);
   if (model.embedding_size % model.head_count == 0) return;
   throw Failure(subject + ": the number of heads is " + std::to_string(model.head_count) +
