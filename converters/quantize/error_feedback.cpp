@@ -17,7 +17,7 @@ constexpr size_t kLanes = 16;
 using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
 // Returns the order of rounding: blocks by decreasing sum of variances, and inputs within a block by decreasing
-// variance.
+// variance. A last block of fewer inputs stays the last one, so that all others begin at multiples of kBlock.
 std::vector<uint32_t> rounding_order(const std::vector<float>& covariance, size_t inputs) {
   const auto variance = [&](uint32_t input) { return covariance[input * inputs + input]; };
   struct Block {
@@ -30,7 +30,8 @@ std::vector<uint32_t> rounding_order(const std::vector<float>& covariance, size_
     block.inputs.push_back(i);
     block.sum += variance(i);
   }
-  std::stable_sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.sum > b.sum; });
+  const auto end_of_whole = blocks.begin() + static_cast<ptrdiff_t>(inputs / ErrorFeedback::kBlock);
+  std::stable_sort(blocks.begin(), end_of_whole, [](const Block& a, const Block& b) { return a.sum > b.sum; });
   std::vector<uint32_t> order;
   for (Block& block : blocks) {
     std::stable_sort(block.inputs.begin(), block.inputs.end(),

@@ -55,7 +55,7 @@ class ErrorFeedback {
 
   size_t inputs_;
   unsigned thread_count_;
-  std::vector<uint32_t> order_;    // the inputs in the order of rounding, whole blocks
+  std::vector<uint32_t> order_;    // the inputs in the order of rounding, one block after the other
   std::vector<float> means_;       // (j): mean of input j
   std::vector<float> feedback_;    // (j, k): A_kj for k < j
   std::vector<float> importance_;  // (j): D_j

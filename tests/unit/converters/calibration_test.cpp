@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <random>
+#include <span>
 
 #include "converters/model_writer.h"
+#include "converters/quantize/error_feedback.h"
 #include "converters/quantize/float_forward.h"
 #include "converters/quantize/int4.h"
 #include "converters/quantize/int8.h"
@@ -92,6 +94,23 @@ TEST(ErrorFeedbackTest, OutputsChangeLessThanWithPlainRounding) {
             error(quantize(layer.weights, kInputs, kOutputs)) / 4);
   EXPECT_LT(error(quantize_int4(layer.weights, kInputs, kOutputs, &feedback)),
             error(quantize_int4(layer.weights, kInputs, kOutputs)) / 4);
+}
+
+// The last 6 of 70 inputs are a block of their own, which varies most here.
+TEST(ErrorFeedbackTest, ScalesBelongToWholeBlocks) {
+  constexpr size_t kWhole = kInputs / ErrorFeedback::kBlock * ErrorFeedback::kBlock;
+  std::vector<float> x = draw_inputs();
+  for (size_t i = 0; i < x.size(); ++i) x[i] *= i % kInputs < kWhole ? 1.0f : 8.0f;
+  const ErrorFeedback feedback(x, kInputs, 0.01f, 1);
+  const FloatLinear layer = draw_layer(10);
+  std::vector<size_t> sizes(int4_block_count(kInputs));
+  std::vector<int8_t> q(kInputs * kOutputs);
+  const auto record = [&sizes](size_t, size_t block, std::span<const float> targets, std::span<const float>) {
+    sizes[block] = targets.size();
+    return 0.01f;
+  };
+  feedback.round(layer.weights, kOutputs, -7, 7, record, q.data());
+  EXPECT_EQ(sizes, (std::vector<size_t>{32, 32, 6}));
 }
 
 TEST(ErrorFeedbackTest, InputsThatNeverVaryCostNothing) {
