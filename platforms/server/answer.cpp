@@ -54,11 +54,11 @@ Json chat_scores(const std::vector<ScoredToken>& tokens) {
   return {{"content", std::move(content)}};
 }
 
-// The log probabilities of a completion.
-Json completion_scores(const std::vector<ScoredToken>& tokens) {
+// The log probabilities of a completion, or of a part of it. `offset` is the size of the text before the part, and
+// then of the text with it.
+Json completion_scores(const std::vector<ScoredToken>& tokens, size_t& offset) {
   Json texts = Json::array(), log_probabilities = Json::array(), alternatives = Json::array();
   Json offsets = Json::array();
-  size_t offset = 0;
   for (const ScoredToken& token : tokens) {
     texts.push_back(token.bytes);
     log_probabilities.push_back(number_json(token.log_probability));
@@ -107,6 +107,7 @@ Json Answer::object(const char* kind, Json choices) const {
 Json Answer::whole(const Usage& usage) const {
   Json choices = Json::array();
   for (const Choice& choice : choices_) {
+    size_t offset = 0;
     Json object = {{"index", choice.index}};
     if (is_chat_) {
       object["message"] = {{"role", "assistant"}, {"content", choice.text}};
@@ -116,7 +117,7 @@ Json Answer::whole(const Usage& usage) const {
     if (choice.tokens.empty()) {
       object["logprobs"] = nullptr;
     } else {
-      object["logprobs"] = is_chat_ ? chat_scores(choice.tokens) : completion_scores(choice.tokens);
+      object["logprobs"] = is_chat_ ? chat_scores(choice.tokens) : completion_scores(choice.tokens, offset);
     }
     object["finish_reason"] = finish_reason(choice.stop);
     choices.push_back(std::move(object));
@@ -134,7 +135,7 @@ Json Answer::first_chunk(uint32_t index) const {
   return object("chat.completion.chunk", Json::array({choice}));
 }
 
-Json Answer::chunk(const Choice& part) const {
+Json Answer::chunk(const Choice& part) {
   Json choice = {{"index", part.index}};
   if (!is_chat_) {
     choice["text"] = part.text;
@@ -146,7 +147,7 @@ Json Answer::chunk(const Choice& part) const {
   if (part.tokens.empty()) {
     choice["logprobs"] = nullptr;
   } else {
-    choice["logprobs"] = is_chat_ ? chat_scores(part.tokens) : completion_scores(part.tokens);
+    choice["logprobs"] = is_chat_ ? chat_scores(part.tokens) : completion_scores(part.tokens, offsets_[part.index]);
   }
   choice["finish_reason"] = finish_reason(part.stop);
   return object(is_chat_ ? "chat.completion.chunk" : "text_completion", Json::array({choice}));

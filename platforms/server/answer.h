@@ -1,6 +1,8 @@
 // The answers of the OpenAI API, as JSON.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,8 @@ class Answer {
 
   // Returns the chunk that begins a message.
   Json first_chunk(uint32_t index) const;
-  // Returns the part as a chunk.
-  Json chunk(const Choice& part) const;
+  // Returns the next part of a choice as a chunk.
+  Json chunk(const Choice& part);
   // Returns the last chunk, if the client asked for the usage.
   Json usage_chunk(const Usage& usage) const;
 
@@ -34,6 +36,7 @@ class Answer {
   std::string id_;
   int64_t created_;
   std::vector<Choice> choices_;
+  std::map<uint32_t, size_t> offsets_;  // of the next token of each choice in its text, for chunks
 };
 
 Json embedding_answer(const std::string& model, const std::vector<std::vector<float>>& vectors, bool is_base64,

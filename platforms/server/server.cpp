@@ -20,7 +20,8 @@ namespace sotto::cli {
 namespace {
 
 constexpr char kJson[] = "application/json";
-constexpr int kBadRequest = 400, kUnauthorized = 401, kNotFound = 404, kUnsupportedType = 415, kServerError = 500;
+constexpr int kBadRequest = 400, kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kUnsupportedType = 415,
+              kServerError = 500;
 
 void set_json(httplib::Response& response, const Json& json) { response.set_content(json.dump(), kJson); }
 
@@ -163,11 +164,24 @@ class Server {
     return params;
   }
 
-  // Requires the key, and JSON, because a page of another site cannot send JSON from a browser.
+  // Returns whether the request names this machine. A page of another site whose name has been bound to this machine
+  // sends its own name.
+  static bool is_for_this_machine(const httplib::Request& request) {
+    const std::string host = request.get_header_value("Host");
+    const std::string name = host.substr(0, host.find(':', host.starts_with('[') ? host.find(']') : 0));
+    return host.empty() || name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+  }
+
+  // Requires the key or, without one, a page or program of this machine. Requires JSON, because a page of another site
+  // cannot send JSON from a browser.
   bool is_acceptable(const httplib::Request& request, httplib::Response& response) const {
     const bool is_open = request.path == "/health" || options_.api_key.empty();
     if (!is_open && !is_equal(request.get_header_value("Authorization"), "Bearer " + options_.api_key)) {
       set_error(response, kUnauthorized, "the header Authorization must have the key of this server: Bearer KEY");
+      return false;
+    }
+    if (options_.api_key.empty() && !is_for_this_machine(request)) {
+      set_error(response, kForbidden, "the header Host must name this machine: localhost, 127.0.0.1 or [::1]");
       return false;
     }
     if (request.method == "POST" && !request.get_header_value("Content-Type").starts_with(kJson)) {
@@ -207,7 +221,7 @@ class Server {
 
   // Sends the parts as events, and ends the generation if the client leaves.
   template <typename Request>
-  void stream(const Request& request, bool is_chat, const Answer& answer, httplib::DataSink& sink) {
+  void stream(const Request& request, bool is_chat, Answer answer, httplib::DataSink& sink) {
     const auto send = [&sink](const std::string& text) {
       return sink.is_writable() && sink.write(text.data(), text.size());
     };

@@ -52,10 +52,10 @@ void Slot::set_sampler(const GenerationRequest& request, uint32_t choice) {
   }
 }
 
-std::optional<SessionGrammar> Slot::compile(const GenerationRequest& request) {
+std::optional<SessionGrammar> Slot::compile(const GenerationRequest& request, size_t free) {
   if (!request.grammar) return std::nullopt;
   GrammarOptions options;
-  if (request.max_tokens < UINT32_MAX) options.matcher.finish_within = static_cast<uint32_t>(request.max_tokens);
+  options.matcher.finish_within = static_cast<uint32_t>(std::min(request.max_tokens, free));
   try {
     return compile_for_session(*request.grammar, options, model_, chat_.session(), request.stops);
   } catch (const Failure& failure) {
@@ -91,7 +91,10 @@ void Slot::complete(const CompletionRequest& request, Usage& usage, const OnChoi
   for (const Prompt& prompt : request.prompts) prompts.push_back(tokens_of(prompt, "prompt"));
   set_sampler(request, 0);
   call("stop", [&] { session.set_stops(request.stops); });
-  std::optional<SessionGrammar> grammar = compile(request);
+  size_t longest = 0;
+  for (const TokenList& prompt : prompts) longest = std::max(longest, prompt.size());
+  const size_t context = session.info().context_tokens;
+  std::optional<SessionGrammar> grammar = compile(request, context - std::min(longest, context));
   uint32_t index = 0;
   for (const TokenList& prompt : prompts) {
     session.reset();
@@ -113,11 +116,11 @@ void Slot::reply(const ChatRequest& request, Usage& usage, const OnChoice& on_pa
   });
   set_sampler(request, 0);
   call("stop", [&] { chat_.set_stops(request.stops); });
-  std::optional<SessionGrammar> grammar = compile(request);
+  chat_.session().clear_matcher();
+  std::optional<SessionGrammar> grammar;
   for (uint32_t choice = 0; choice < request.choice_count; ++choice) {
     if (choice > 0) chat_.undo_reply();
     set_sampler(request, choice);
-    restart(grammar);
     // An empty reply evaluates only the messages. The session then generates the text, because the conversation ends
     // with the request.
     call("messages", [&] { chat_.reply(0); });
@@ -127,6 +130,8 @@ void Slot::reply(const ChatRequest& request, Usage& usage, const OnChoice& on_pa
       usage.cached_tokens = info.prompt_tokens - info.evaluated_tokens;
     }
     const size_t free = chat_.session().info().context_tokens - info.prompt_tokens;
+    if (choice == 0) grammar = compile(request, free);
+    restart(grammar);
     if (!generate(request, std::min(request.max_tokens, free), choice, usage, on_part)) return;
   }
 }

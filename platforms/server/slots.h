@@ -65,7 +65,8 @@ class Slot {
   // Sets the parameters of the next choice.
   void set_sampler(const GenerationRequest& request, uint32_t choice);
   void restart(std::optional<SessionGrammar>& grammar);
-  std::optional<SessionGrammar> compile(const GenerationRequest& request);
+  // Compiles the grammar for texts that are complete within request.max_tokens and the free tokens of the context.
+  std::optional<SessionGrammar> compile(const GenerationRequest& request, size_t free);
   // Generates a choice. Returns false if `on_part` has ended it.
   bool generate(const GenerationRequest& request, size_t max_tokens, uint32_t index, Usage& usage,
                 const OnChoice& on_part);

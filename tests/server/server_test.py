@@ -118,6 +118,9 @@ def check_texts(server):
     scores = greedy["choices"][0]["logprobs"]
     for token, score, others in zip(scores["tokens"], scores["token_logprobs"], scores["top_logprobs"]):
         equal((others[token], max(others.values()), len(others)), (score, score, 2))
+    chunks = [event["choices"][0]["logprobs"] for event in server.events(
+        "/v1/completions", prompt=PROMPT, max_tokens=8, temperature=0, top_k=5, logprobs=2)]
+    equal([offset for chunk in chunks if chunk for offset in chunk["text_offset"]], scores["text_offset"])
 
 
 def check_grammars(server):
@@ -130,6 +133,12 @@ def check_grammars(server):
             value = json.loads(choice["text"])
             expect(format["type"] == "json_object" or set(value) == {"a", "b"}, choice)
             equal(choice["finish_reason"], "stop")
+    context = server.post("/v1/completions", prompt=PROMPT, max_tokens=10000, ignore_end=True)["usage"]["total_tokens"]
+    for seed in range(5):  # texts are complete within the free context, too
+        choice = server.post("/v1/completions", prompt=[11] * (context - 30), max_tokens=10000, seed=seed,
+                             response_format={"type": "json_object"})["choices"][0]
+        json.loads(choice["text"])
+        equal(choice["finish_reason"], "stop")
     reply = server.post("/v1/chat/completions", messages=[{"role": "user", "content": "Is it?"}],
                         grammar='root ::= "yes" | "no"')
     expect(reply["choices"][0]["message"]["content"] in ("yes", "no"), reply)
@@ -199,6 +208,8 @@ def check_errors(server):
         expect(status_found == status and message in json.loads(text)["error"]["message"],
                f"{path} {str(body)[:100]}: {status_found} {text[:300]}")
     equal(server.call(completions, "{}", Content_Type="text/plain")[0], 415, "a page of another site")
+    equal(server.call("/v1/models", Host="other.example")[0], 403, "a name that has been bound to this machine")
+    equal(server.call("/v1/models", Host="[::1]:1")[0], 200)
     for bytes_sent in (b"", b"\0\xff\r\n\r\n", b"POST /v1/completions HTTP/1.1\r\nContent-Length: 50\r\n\r\n{",
                        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 100000):
         with socket.create_connection(("localhost", server.port)) as connection:
