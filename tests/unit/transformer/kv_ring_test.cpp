@@ -53,7 +53,8 @@ TEST(KvRing, WindowsHoldTheSinksAndTheNewestTokens) {
         std::vector<uint32_t> expected = held;
         std::sort(expected.begin(), expected.end());
         std::vector<uint32_t> seen;
-        for (const SlotSpan& span : ring.window_of(position).view()) {
+        const SlotWindow window = ring.window_of(position);
+        for (const SlotSpan& span : window.view()) {
           EXPECT_GT(span.count, 0u);
           for (uint32_t i = 0; i < span.count; ++i) seen.push_back(held.at(span.first + i));
         }
