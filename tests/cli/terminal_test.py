@@ -81,7 +81,7 @@ def check_tables(program, model):
                                  (["compare", "-n", "4", "--with", "greedy", "--with", "beams"], 1000)):
         for columns in (20, 60, 100):
             words = [program, *command, *model, "-p", "It was a dark night, and the sea was \u65e5\u672c."]
-            text = shown_in(columns, words)
+            text = shown_by_search(columns, words)
             plain = re.sub(r"\x1b\[[01]m", "", text)
             lines = [line for line in plain.split("\r\n") if not line.startswith(("after", "the seed"))]
             widths = [len(line) + len(re.findall("[\u3040-\u9fff]", line)) for line in lines]
@@ -89,7 +89,7 @@ def check_tables(program, model):
             has_bars = "\u2588" in text
             expect(has_bars == (columns >= bar_columns), f"{words} in {columns} columns: {text}")
             expect(text != plain, f"{words}: no bold heading")
-            expect("\x1b" not in shown_in(columns, words, NO_COLOR="1"), f"{words}: colours although NO_COLOR is set")
+            expect("\x1b" not in shown_by_search(columns, words, NO_COLOR="1"), f"{words}: colours although NO_COLOR is set")
 
 
 def screen(text):
