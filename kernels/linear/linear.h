@@ -2,9 +2,9 @@
 // Sums are exact int32, and each output is y = fma(float(sum) * row.scale, weight_scale, bias). As in XNNPACK, denormal
 // operands and results of these float operations count as zeros of the same sign. 4-bit layers keep denormals.
 //
-// There are two implementations with the same bits. The kernels of an instruction set (matrix_kernels.h) read
-// packed weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have their own kernels
-// and their own definition (kernels/linear/int4.h).
+// There are two implementations with the same bits. The kernels of an instruction set (matrix_kernels.h) read packed
+// weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have their own kernels and their
+// own definition (kernels/linear/int4.h).
 #pragma once
 
 #include <concepts>
@@ -74,8 +74,7 @@ void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 
 // The kernels that multiply with an instruction set.
 struct LinearKernels {
-  const MatrixKernels* int8 =
-      nullptr;  // null for kReference, where scalar code multiplies (kernels/linear/reference.h)
+  const MatrixKernels* int8 = nullptr;  // null for kReference (kernels/linear/reference.h)
   const MatrixKernels* int4 = nullptr;  // null if this build has no 4-bit layers
 };
 

@@ -64,8 +64,8 @@ class PastTokens {
   std::span<const int32_t> in_order();
 
   // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
-  // common prefix of reversed() and reversed().subspan(k): so many tokens before the k newest ones repeat the end of
-  // the text. Element 0 has no meaning.
+  // common prefix of reversed() and reversed().subspan(k). This is the number of tokens before the k newest ones that
+  // repeat the end of the text. Element 0 has no meaning.
   std::span<const uint32_t> repeats();
 
   // Returns the distinct tokens of the penalty window with their weights. With a slope s > 0, a token of age a in a

@@ -11,8 +11,9 @@ namespace {
 
 // Returns the mask of those columns of a tile that the layer has.
 inline __mmask16 columns_of(const LinearArgs& args, size_t tile) {
-  const size_t rest = args.outputs - tile * 16;
-  return static_cast<__mmask16>(rest >= 16 ? 0xffff : (1u << rest) - 1);
+  constexpr size_t kColumns = 16;
+  const size_t rest = args.outputs - tile * kColumns;
+  return static_cast<__mmask16>(rest >= kColumns ? 0xffff : (1u << rest) - 1);
 }
 
 }  // namespace

@@ -90,9 +90,8 @@ struct Int8Layer {
 };
 
 // Adds 128 to the activations to make them unsigned.
-void prepare_large_batch(const LinearArgs& args, size_t /*group*/) {
-  const size_t tile_bytes = step_count(args.inputs) * kTileBytes;
-  for (size_t i = 0; i * kTileRows < args.rows; ++i) order_rows(args, i, -128, args.scratch + i * tile_bytes);
+void prepare_large_batch(const LinearArgs& args, size_t group) {
+  order_rows(args, group, -128, args.scratch + group * step_count(args.inputs) * kTileBytes);
 }
 
 void multiply_large_batch(const LinearArgs& args, size_t first_tile, size_t tile_count) {
@@ -104,6 +103,9 @@ void multiply_large_batch(const LinearArgs& args, size_t first_tile, size_t tile
 }  // namespace
 
 constinit const MatrixKernels kInt8 = {
-    &kTilesOf16, {nullptr, avx512vnni::multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 12}};
+    .layout = &kTilesOf16,
+    .small = {nullptr, avx512vnni::multiply_small_batch, 8},
+    .large = {
+        .prepare = prepare_large_batch, .multiply = multiply_large_batch, .task_tiles = 12, .group_rows = kTileRows}};
 
 }  // namespace sotto::avx512amx

@@ -1,7 +1,8 @@
 // The stop that ends a session's text, or kOk while the text continues.
 //
-// A stop may be found while tokens are still buffered. It is pending until they have been emitted. Then a call returns
-// it, and it is reached. The text stays ended until something that could continue it changes.
+// A stop that is found while tokens are still buffered is pending until they have been emitted. The call that returns
+// it then records it as reached. The text stays ended until another prompt, or until resume(): a rewind, or a new
+// sampler, limit, constraint or guide, or new stops.
 #pragma once
 
 #include "runtime/base/status.h"
