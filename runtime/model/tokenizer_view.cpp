@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-#include "runtime/base/token_mask.h"
+#include "runtime/base/bits.h"
 #include "runtime/base/utf8.h"
 #include "runtime/model/model_generated.h"
 #include "runtime/model/split_step.h"

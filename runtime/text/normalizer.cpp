@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/base/token_mask.h"
+#include "runtime/base/bits.h"
 #include "runtime/base/utf8.h"
 #include "runtime/model/split_step.h"
 #include "runtime/text/splitter.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/base/token_mask.h"
+#include "runtime/base/bits.h"
 #include "runtime/base/utf8.h"
 #include "runtime/model/tokenizer_view.h"
 #include "runtime/text/bpe.h"

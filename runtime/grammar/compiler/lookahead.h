@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/base/token_mask.h"
+#include "runtime/base/bits.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/vocabulary/token_prefilter.h"
 

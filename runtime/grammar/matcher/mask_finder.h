@@ -23,7 +23,7 @@
 #include <cstdint>
 
 #include "runtime/base/arena.h"
-#include "runtime/base/token_mask.h"
+#include "runtime/base/bits.h"
 #include "runtime/grammar/matcher/lazy_automaton.h"
 #include "runtime/grammar/matcher/mask_cache.h"
 #include "runtime/grammar/matcher/prefilter_finder.h"

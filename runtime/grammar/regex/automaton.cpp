@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/token_mask.h"
+#include "runtime/base/bits.h"
 
 namespace sotto {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/base/bits.h"
 #include "runtime/base/features.h"
 #include "runtime/base/range_check.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/base/token_mask.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/watermark/watermark.h"
 

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "runtime/base/token_mask.h"
+#include "runtime/base/bits.h"
 #include "runtime/text/spelling.h"
 
 namespace sotto {

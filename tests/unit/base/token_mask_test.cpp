@@ -22,6 +22,15 @@ TEST(TokenMask, ReadsItsBits) {
   }
 }
 
+TEST(TokenMask, IgnoresBitsBeyondTheLastToken) {
+  const uint64_t words[] = {5, ~uint64_t{0} << 2};
+  const TokenMask mask = {words, 66};
+  EXPECT_EQ(mask.word(0), 5u);
+  EXPECT_EQ(mask.word(1), 0u);
+  EXPECT_TRUE(mask.allows_any());
+  EXPECT_FALSE((TokenMask{words + 1, 2}.allows_any()));
+}
+
 TEST(TokenMask, CountsWords) {
   EXPECT_EQ(TokenMask::word_count(0), 0u);
   EXPECT_EQ(TokenMask::word_count(1), 1u);
