@@ -13,8 +13,8 @@ ARRAYS = {"bytes": "Uint8Array", "floats": "Float32Array", "embedding": "Float32
 # Added to the documentation of methods that return these, or have a limit on the number of tokens.
 NOTES = {
     "status": "Returns OK or STOP_CANCELLED.",
-    "stop": "Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended, and only "
-            "then.",
+    "stop": "Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended. Nothing else "
+            "runs in this thread until then.",
     "limit": "By default there is no limit.",
 }
 CLASSES = {"session": "session.js", "chat": "chat.js", "matcher": "grammar.js"}

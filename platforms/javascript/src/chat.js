@@ -68,8 +68,8 @@ export class Chat {
   }
 
   /**
-   * Generates a reply. Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended,
-   * and only then. By default there is no limit.
+   * Generates a reply. Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended.
+   * Nothing else runs in this thread until then. By default there is no limit.
    */
   replyWith({ maxTokens, onPiece = () => false } = {}) {
     const number = this.instance.addCallback((piece) => onPiece(readPiece(this.instance, piece)) === true);

@@ -135,7 +135,8 @@ export class Session {
   setLimit(maxTokens?: number | null): void;
   /**
    * Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls `onPiece` with each
-   * piece until it returns true. Returns the reason why the text ended, and only then. By default there is no limit.
+   * piece until it returns true. Returns the reason why the text ended. Nothing else runs in this thread until then. By
+   * default there is no limit.
    */
   generate(prompt?: Prompt, options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): Status;
   /** Evaluates tokens and returns their pooled hidden states. */
@@ -254,8 +255,8 @@ export class Chat {
   /** Removes the last reply. Another one can then be generated. */
   undoReply(): void;
   /**
-   * Generates a reply. Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended,
-   * and only then. By default there is no limit.
+   * Generates a reply. Calls `onPiece` with each piece until it returns true. Returns the reason why the text ended.
+   * Nothing else runs in this thread until then. By default there is no limit.
    */
   replyWith(options?: { maxTokens?: number; onPiece?: (piece: Piece) => unknown }): Status;
   /** Returns the messages as bytes, the same on every platform. */

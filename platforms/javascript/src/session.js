@@ -206,7 +206,8 @@ export class Session {
 
   /**
    * Evaluates a prompt and generates text until a stop. An empty prompt continues the text. Calls `onPiece` with each
-   * piece until it returns true. Returns the reason why the text ended, and only then. By default there is no limit.
+   * piece until it returns true. Returns the reason why the text ended. Nothing else runs in this thread until then. By
+   * default there is no limit.
    */
   generate(prompt = [], { maxTokens, onPiece = () => false } = {}) {
     const number = this.instance.addCallback((piece) => onPiece(readPiece(this.instance, piece)) === true);
