@@ -1,6 +1,7 @@
 // Compares attention of every instruction set with the reference, bit for bit.
 #include <cmath>
 
+#include "tests/emulated/work.h"
 #include "tests/kernels/isa_test.h"
 
 namespace sotto::test {
@@ -129,7 +130,7 @@ TEST_P(Attention, RowsEqualSingleQueries) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < work(600, 150); ++round) {
     const size_t head_size = round % 3 == 0 ? 64 : 1 + random() % 256;
     const size_t row_count = 1 + random() % kAttentionRows;
     const size_t seen = 1 + random() % 70;
