@@ -110,11 +110,11 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
   SOTTO_TRY_C(read_params(c_params, "params", &params, &out));
   SOTTO_TRY_C(wrap(sotto::check_aligned(memory, out.get())));
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};
-  const CompiledGrammar* compiled = nullptr;
+  CompiledGrammar* compiled = nullptr;
   const Status status =
       compile_source(text, params, {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
   if (status != Status::kOk) return wrap(status);
-  *grammar = static_cast<sotto_grammar*>(memory);
+  *grammar = to_handle<sotto_grammar>(compiled);
   *grammar_size = static_cast<size_t>(compiled->size());
   return SOTTO_OK;
 }

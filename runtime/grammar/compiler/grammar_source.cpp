@@ -156,7 +156,7 @@ TokenNames token_names(const Vocabulary* vocabulary) {
 }
 
 Status compile_source(std::span<const char> text, const GrammarParams& given, std::span<uint8_t> memory,
-                      const CompiledGrammar** grammar, Error* error) {
+                      CompiledGrammar** grammar, Error* error) {
   Workspace workspace(memory.data(), memory.size());
   Warnings warnings(text, workspace);
   GrammarParams params = given;
@@ -182,7 +182,7 @@ Status compile_source(std::span<const char> text, const GrammarParams& given, st
   SOTTO_TRY(compile_grammar(builder, text, start, {}, rule_warnings, &compiled, error));
   warnings.write(given.log, given.log_user_data);
   std::memmove(memory.data(), compiled, static_cast<size_t>(compiled->size()));
-  *grammar = reinterpret_cast<const CompiledGrammar*>(memory.data());
+  *grammar = reinterpret_cast<CompiledGrammar*>(memory.data());
   return Status::kOk;
 }
 

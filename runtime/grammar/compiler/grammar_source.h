@@ -15,7 +15,7 @@ namespace sotto {
 // `(*grammar)->size()` bytes. Errors contain the offset in the text if it is known. After the compilation, warnings are
 // written to the log of the parameters.
 Status compile_source(std::span<const char> text, const GrammarParams& given, std::span<uint8_t> memory,
-                      const CompiledGrammar** grammar, Error* error);
+                      CompiledGrammar** grammar, Error* error);
 
 // Returns a size of memory that suffices for most sources of this size.
 size_t typical_compile_memory(size_t source_size);
