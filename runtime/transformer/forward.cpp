@@ -26,8 +26,8 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const ResolvedSess
   ring_.layout(arena, {config.layer_count, config.head_count, config.head_size, params.context_tokens,
                        params.sink_tokens, params.sequence_count * params.sequence_tokens});
   hidden_ = arena.take<float>(rows * width);
-  sublayer_output_ = arena.take<float>(rows * width);
-  scratch_ = arena.take<float>(rows * std::max(3 * width, inner));
+  narrow_ = arena.take<float>(rows * width);
+  wide_ = arena.take<float>(rows * std::max(3 * width, inner));
   quantized_size_ = rows * std::max(width, inner) + kActivationPadding;
   // The quantized activations are not in use during attention, so its scores share their memory.
   arena.overlay([&](Arena& part) { quantized_ = part.take<int8_t>(quantized_size_); },
@@ -53,7 +53,7 @@ Status Forward::evaluate(const TokenBatch& batch, const Cancellation& cancellati
   const bool overwrites = batch.first_position + batch.tokens.size() > context_tokens_;
   if (cancellation.is_requested()) return Status::kStopCancelled;
   embed(batch);
-  if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
+  if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count());
   for (uint32_t layer = 0; layer < layer_count; ++layer) {
     if (!overwrites && cancellation.is_requested()) return Status::kStopCancelled;
     output_layer_states(layer, batch);
@@ -81,22 +81,22 @@ void Forward::evaluate_streams(std::span<const TokenRow> rows, ThreadPool* pool)
 void Forward::compute_stream_logits(std::span<const TokenRow> rows) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& head = model_->head();
-  final_norm(hidden_, width, rows.size());
-  quantize(sublayer_output_, width, rows.size());
+  quantize(final_norm(hidden_, width, rows.size()), width, rows.size());
   const size_t part_size = row_capacity_ * width / rows.size() / kOutputAlignment * kOutputAlignment;
   if (rows.size() == 1 || part_size == 0) {
     for (size_t row = 0; row < rows.size(); ++row) {
       run_linear(linear_kernels_, head, 1, quantized_ + row * width, quantization_ + row, rows[row].forward->logits_,
-                 scratch_, pool_);
+                 wide_, pool_);
     }
     return;
   }
   for (size_t first = 0; first < vocabulary_size_; first += part_size) {
     const size_t count = std::min(part_size, vocabulary_size_ - first);
     const LinearWeights part = select_outputs(head, static_cast<uint32_t>(first), static_cast<uint32_t>(count));
-    multiply(part, rows.size(), sublayer_output_, scratch_);
+    float* const logits = narrow_;  // (row, token of the part)
+    multiply(part, rows.size(), logits);
     for (size_t row = 0; row < rows.size(); ++row) {
-      std::copy_n(sublayer_output_ + row * count, count, rows[row].forward->logits_ + first);
+      std::copy_n(logits + row * count, count, rows[row].forward->logits_ + first);
     }
   }
 }
@@ -113,36 +113,52 @@ void Forward::output_layer_states(uint32_t layer, const TokenBatch& batch) {
 
 void Forward::output_final_states(const TokenBatch& batch) {
   const size_t width = model_->config().embedding_size;
-  bool has_norms = false;
+  const float* states = nullptr;  // (row, embedding)
   for (size_t row = 0; row < batch.row_count(); ++row) {
     const TokenRow in = row_of(batch, row);
     HiddenHistory* const history = in.forward->outputs_.history;
     if (history == nullptr) continue;
-    if (!std::exchange(has_norms, true)) final_norm(hidden_, width, batch.row_count());
-    history->store(in.slot(), sublayer_output_ + row * width);
+    if (states == nullptr) states = final_norm(hidden_, width, batch.row_count());
+    history->store(in.slot(), states + row * width);
   }
 }
 
-// Computes x += attention(norm(x)) and then x += feed_forward(norm(x)). The first norm is already in quantized_: each
-// step that changes x also computes the norm of the result.
+// Computes two sublayers:
+//   x += W_o attention(q, k, v), where (q, k, v) = W_qkv norm(x)
+//   x += W_down activation(W_up norm(x))
+// Each step that changes x also computes the next norm of x, so the first norm is already in quantized_. The table
+// gives the contents of the buffers after each step; parentheses mark memory that the step uses only while it runs.
+//
+//   step               | wide_      | narrow_   | quantized_
+//   -------------------|------------|-----------|-----------
+//   multiply by W_qkv  | q, k, v    | (scratch) | norm(x)
+//   attend             | q, k, v    | attention | (scores)
+//   quantize           |            | attention | attention
+//   multiply by W_o    | (scratch)  | y         | attention
+//   add and normalize  |            | norm(x)   | norm(x)
+//   multiply by W_up   | units      | (scratch) | norm(x)
+//   activate           | activation |           | activation
+//   multiply by W_down | (scratch)  | y         | activation
+//   add and normalize  |            | norm(x)   | norm(x)
 void Forward::evaluate_layer(uint32_t index, bool is_last, const TokenBatch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
+  float* const y = narrow_;
 
-  multiply(layer.attention_qkv, rows, scratch_, sublayer_output_);
-  attend(index, batch);
-  quantize(sublayer_output_, model_->config().embedding_size, rows);
-  multiply(layer.attention_output, rows, sublayer_output_, scratch_);
-  normalize(layer.feed_forward_norm, rows, sublayer_output_);
+  float* const projections = wide_;
+  float* const attention = narrow_;
+  multiply(layer.attention_qkv, rows, projections);
+  attend({index, batch, projections, attention});
+  quantize(attention, model_->config().embedding_size, rows);
+  multiply(layer.attention_output, rows, y);
+  add_and_normalize(y, layer.feed_forward_norm, rows);
 
-  multiply(layer.feed_forward_up, rows, scratch_, sublayer_output_);
-  activate(rows);
-  multiply(layer.feed_forward_down, rows, sublayer_output_, scratch_);
-  if (is_last) {
-    add_sublayer_output(rows);
-  } else {
-    normalize(model_->layer(index + 1).attention_norm, rows, sublayer_output_);
-  }
+  float* const units = wide_;
+  multiply(layer.feed_forward_up, rows, units);
+  activate(units, rows);
+  multiply(layer.feed_forward_down, rows, y);
+  if (is_last) return add(y, rows);
+  add_and_normalize(y, model_->layer(index + 1).attention_norm, rows);
 }
 
 void Forward::compute_logits(size_t first_row, size_t count) {
@@ -153,9 +169,8 @@ void Forward::compute_logits(size_t first_row, size_t count) {
 
 void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
   const size_t width = model_->config().embedding_size;
-  final_norm(hidden_ + row * width, width, 1);
-  quantize(sublayer_output_, width, 1);
-  run_linear_outputs(linear_kernels_, model_->head(), mask.words, quantized_, quantization_[0], logits_, scratch_);
+  quantize(final_norm(hidden_ + row * width, width, 1), width, 1);
+  run_linear_outputs(linear_kernels_, model_->head(), mask.words, quantized_, quantization_[0], logits_, wide_);
 }
 
 bool Forward::should_restrict_logits(const TokenMask& mask) const {
@@ -170,30 +185,29 @@ bool Forward::should_restrict_logits(const TokenMask& mask) const {
 
 std::span<const float> Forward::final_states(size_t first_row, size_t count) {
   const size_t width = model_->config().embedding_size;
-  final_norm(hidden_ + first_row * width, width, count);
-  return {sublayer_output_, count * width};
+  return {final_norm(hidden_ + first_row * width, width, count), count * width};
 }
 
 // Computes logits = head(norm(x)), for at most row_capacity_ states at a time.
 void Forward::apply_head(const float* states, size_t stride, size_t count, float* logits) {
   for (size_t done = 0; done < count;) {
     const size_t rows = std::min(count - done, row_capacity_);
-    final_norm(states + done * stride, stride, rows);
-    quantize(sublayer_output_, model_->config().embedding_size, rows);
-    multiply(model_->head(), rows, logits + done * vocabulary_size_, scratch_);
+    quantize(final_norm(states + done * stride, stride, rows), model_->config().embedding_size, rows);
+    multiply(model_->head(), rows, logits + done * vocabulary_size_);
     done += rows;
   }
 }
 
-// Computes sublayer_output = norm(x), for rows that begin `stride` floats apart.
-void Forward::final_norm(const float* x, size_t stride, size_t rows) {
+// Returns the final norm of rows that begin `stride` floats apart, as (row, embedding), in narrow_.
+const float* Forward::final_norm(const float* x, size_t stride, size_t rows) {
   const ModelConfig& config = model_->config();
   const NormView& norm = model_->final_norm();
   const size_t width = config.embedding_size;
   parallel_for(pool_, rows, [&](size_t row) {
     model_->kernels().layer_norm(x + row * stride, norm.gain, norm.bias, config.norm_epsilon, width,
-                                 sublayer_output_ + row * width);
+                                 narrow_ + row * width);
   });
+  return narrow_;
 }
 
 void Forward::embed(const TokenBatch& batch) {
@@ -211,48 +225,34 @@ void Forward::embed(const TokenBatch& batch) {
   });
 }
 
-// Computes hidden += sublayer_output, unless that is null, and quantized = norm(hidden).
-void Forward::normalize(const NormView& norm, size_t rows, const float* sublayer_output) {
-  const ModelConfig& config = model_->config();
-  const Kernels& kernels = model_->kernels();
-  const size_t width = config.embedding_size;
-  parallel_for(pool_, rows, [&](size_t row) {
-    float* normalized = sublayer_output_ + row * width;
-    if (sublayer_output != nullptr) kernels.add(sublayer_output + row * width, width, hidden_ + row * width);
-    kernels.layer_norm(hidden_ + row * width, norm.gain, norm.bias, config.norm_epsilon, width, normalized);
-    kernels.quantize_row(normalized, width, quantized_ + row * width, &quantization_[row]);
-  });
-}
-
-// Computes sublayer_output = attention over the ring. scratch_ contains (row, {query, key, value}, head, head_size).
-void Forward::attend(uint32_t layer, const TokenBatch& batch) {
-  const size_t block = attention_block(batch);
+// Computes attention.output = attention over the ring, and stores the keys and values of the rows in it.
+void Forward::attend(const Attention& attention) {
+  const size_t rows = attention.batch.row_count();
+  const size_t block = attention_block(attention.batch);
   if (block > 1) {
-    parallel_for(pool_, batch.row_count(), [&](size_t row) {
-      for (uint32_t head = 0; head < model_->config().head_count; ++head) {
-        store_row(layer, head, batch, row);
-      }
+    parallel_for(pool_, rows, [&](size_t row) {
+      for (uint32_t head = 0; head < model_->config().head_count; ++head) store_row(attention, head, row);
     });
   }
-  parallel_for(pool_, model_->config().head_count, [&](size_t head) {
-    const auto h = static_cast<uint32_t>(head);
-    if (block > 1) return attend_in_blocks(layer, h, batch, block);
+  parallel_for(pool_, model_->config().head_count, [&](size_t index) {
+    const auto head = static_cast<uint32_t>(index);
+    if (block > 1) return attend_in_blocks(attention, head, block);
     // The rows are processed one at a time, because the key of a row may overwrite a slot that the previous row attends
     // to.
-    for (size_t row = 0; row < batch.row_count(); ++row) {
-      store_row(layer, h, batch, row);
-      attend_row(layer, h, batch, row);
+    for (size_t row = 0; row < rows; ++row) {
+      store_row(attention, head, row);
+      attend_row(attention, head, row);
     }
   });
 }
 
 // Stores the key and the value of a row in the ring.
-void Forward::store_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row) {
+void Forward::store_row(const Attention& attention, uint32_t head, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
-  const float* key = scratch_ + (row * 3 + 1) * width + head * config.head_size;
-  const TokenRow in = row_of(batch, row);
-  in.forward->ring_.store(model_->kernels(), layer, head, in.slot(), key, key + width);
+  const float* key = attention.projections + (row * 3 + 1) * width + head * config.head_size;
+  const TokenRow in = row_of(attention.batch, row);
+  in.forward->ring_.store(model_->kernels(), attention.layer, head, in.slot(), key, key + width);
 }
 
 // Returns how many rows one attention call processes: as many as block_scores_ has scores for, but only one if the rows
@@ -267,7 +267,8 @@ size_t Forward::attention_block(const TokenBatch& batch) const {
 }
 
 // Computes attention for `block` rows per call. The keys and values of all rows are already in the ring.
-void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t block) {
+void Forward::attend_in_blocks(const Attention& attention, uint32_t head, size_t block) {
+  const TokenBatch& batch = attention.batch;
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const size_t end = batch.first_position + batch.row_count();
@@ -275,60 +276,87 @@ void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const TokenBatch& 
   float* scores = block_scores_ + (pool_ == nullptr ? 0 : head * attention_score_count(block, end));
   for (size_t row = 0; row < batch.row_count(); row += block) {
     AttentionRowsArgs rows = {};
-    rows.queries = scratch_ + row * 3 * width + head * config.head_size;
+    rows.queries = attention.projections + row * 3 * width + head * config.head_size;
     rows.query_stride = 3 * width;
     rows.row_count = std::min(block, batch.row_count() - row);
     rows.scores = scores;
-    rows.outputs = sublayer_output_ + row * width + head * config.head_size;
+    rows.outputs = attention.output + row * width + head * config.head_size;
     rows.output_stride = width;
-    ring_.attend_rows(model_->kernels(), layer, head, row_of(batch, row).position, rows);
+    ring_.attend_rows(model_->kernels(), attention.layer, head, row_of(batch, row).position, rows);
   }
 }
 
-void Forward::attend_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row) {
+void Forward::attend_row(const Attention& attention, uint32_t head, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
-  const TokenRow in = row_of(batch, row);
+  const TokenRow in = row_of(attention.batch, row);
   const Forward& stream = *in.forward;
   SlotWindow window;
   if (in.window.empty()) window = stream.ring_.window_of(in.position);
   // With one thread, all heads share one array of scores, so that it stays in the cache.
   float* scores = stream.scores_ + (pool_ == nullptr ? 0 : head * stream.visible_count_);
-  stream.ring_.attend(model_->kernels(), layer, head, in.window.empty() ? window.view() : in.window,
-                      scratch_ + row * 3 * width + head * config.head_size, scores,
-                      sublayer_output_ + row * width + head * config.head_size);
+  stream.ring_.attend(model_->kernels(), attention.layer, head, in.window.empty() ? window.view() : in.window,
+                      attention.projections + row * 3 * width + head * config.head_size, scores,
+                      attention.output + row * width + head * config.head_size);
 }
 
-// Computes quantized = activation(scratch).
-void Forward::activate(size_t rows) {
+// Computes x += y.
+void Forward::add(const float* y, size_t rows) {
+  parallel_for(pool_, rows, [&](size_t row) { add_row(y, row); });
+}
+
+void Forward::add_row(const float* y, size_t row) {
+  const size_t width = model_->config().embedding_size;
+  model_->kernels().add(y + row * width, width, hidden_ + row * width);
+}
+
+// Computes quantized = norm(x).
+void Forward::normalize(const NormView& norm, size_t rows) {
+  parallel_for(pool_, rows, [&](size_t row) { normalize_row(norm, row); });
+}
+
+void Forward::normalize_row(const NormView& norm, size_t row) {
+  const ModelConfig& config = model_->config();
+  const Kernels& kernels = model_->kernels();
+  const size_t width = config.embedding_size;
+  float* const normalized = narrow_ + row * width;
+  kernels.layer_norm(hidden_ + row * width, norm.gain, norm.bias, config.norm_epsilon, width, normalized);
+  kernels.quantize_row(normalized, width, quantized_ + row * width, &quantization_[row]);
+}
+
+// Computes x += y, and then quantized = norm(x). `y` may be narrow_: each row is added before the norm overwrites it.
+void Forward::add_and_normalize(const float* y, const NormView& norm, size_t rows) {
+  parallel_for(pool_, rows, [&](size_t row) {
+    add_row(y, row);
+    normalize_row(norm, row);
+  });
+}
+
+// Computes quantized = activation(units), where units is (row, feed_forward). Overwrites the units.
+void Forward::activate(float* units, size_t rows) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
   const size_t inner = config.feed_forward_size;
   parallel_for(pool_, rows, [&](size_t row) {
-    float* x = scratch_ + row * inner;
-    kernels.activate(config.activation, x, inner);
-    kernels.quantize_row(x, inner, quantized_ + row * inner, &quantization_[row]);
+    float* const row_units = units + row * inner;
+    kernels.activate(config.activation, row_units, inner);
+    kernels.quantize_row(row_units, inner, quantized_ + row * inner, &quantization_[row]);
   });
 }
 
-// Computes hidden += sublayer_output.
-void Forward::add_sublayer_output(size_t rows) {
-  const size_t width = model_->config().embedding_size;
+// Computes quantized = values, where values is (row, width).
+void Forward::quantize(const float* values, size_t width, size_t rows) {
   parallel_for(pool_, rows, [&](size_t row) {
-    model_->kernels().add(sublayer_output_ + row * width, width, hidden_ + row * width);
+    model_->kernels().quantize_row(values + row * width, width, quantized_ + row * width, &quantization_[row]);
   });
 }
 
-void Forward::quantize(const float* x, size_t width, size_t rows) {
-  parallel_for(pool_, rows, [&](size_t row) {
-    model_->kernels().quantize_row(x + row * width, width, quantized_ + row * width, &quantization_[row]);
-  });
-}
-
-// Computes y = weights * quantized. `scratch` is a buffer whose contents are no longer needed, because they have been
-// quantized or stored in the ring.
-void Forward::multiply(const LinearWeights& weights, size_t rows, float* y, float* scratch) {
+// Computes y = weights * quantized. The scratch memory is wide_, or narrow_ if y is wide_: its contents have already
+// been quantized or stored in the ring.
+void Forward::multiply(const LinearWeights& weights, size_t rows, float* y) {
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
+  assert(y != wide_ || weights.inputs == model_->config().embedding_size);
+  float* const scratch = y == wide_ ? narrow_ : wide_;
   run_linear(linear_kernels_, weights, rows, quantized_, quantization_, y, scratch, pool_);
 }
 

@@ -2,7 +2,8 @@
 // of rows: consecutive tokens of a stream, tokens of beams, or one token of each of several streams.
 //
 // Weights are int8 or int4, and activations are quantized to int8 per row before each linear layer, but the residual
-// stream stays in float. Forward::evaluate_layer() in forward.cpp reads like the equations of the paper.
+// stream x stays in float. Forward::evaluate_layer() in forward.cpp has the equations of a layer, and a table of the
+// buffers that each step uses.
 #pragma once
 
 #include <cstddef>
@@ -97,23 +98,34 @@ class Forward {
   const KvRing& ring() const { return ring_; }
 
  private:
+  // One attention sublayer: the projections of a batch, and its result before the output projection.
+  struct Attention {
+    uint32_t layer;
+    const TokenBatch& batch;
+    const float* projections;  // (row, {query, key, value}, head, head_size)
+    float* output;             // (row, head, head_size)
+  };
+
   TokenRow row_of(const TokenBatch& batch, size_t index);
   void output_layer_states(uint32_t layer, const TokenBatch& batch);
   void output_final_states(const TokenBatch& batch);
   void compute_stream_logits(std::span<const TokenRow> rows);
   void evaluate_layer(uint32_t index, bool is_last, const TokenBatch& batch);
   void embed(const TokenBatch& batch);
-  void normalize(const NormView& norm, size_t rows, const float* sublayer_output);
-  void attend(uint32_t layer, const TokenBatch& batch);
-  void store_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row);
+  void attend(const Attention& attention);
+  void store_row(const Attention& attention, uint32_t head, size_t row);
   size_t attention_block(const TokenBatch& batch) const;
-  void attend_in_blocks(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t block);
-  void attend_row(uint32_t layer, uint32_t head, const TokenBatch& batch, size_t row);
-  void activate(size_t rows);
-  void add_sublayer_output(size_t rows);
-  void final_norm(const float* x, size_t stride, size_t rows);
-  void quantize(const float* x, size_t width, size_t rows);
-  void multiply(const LinearWeights& weights, size_t rows, float* y, float* scratch);
+  void attend_in_blocks(const Attention& attention, uint32_t head, size_t block);
+  void attend_row(const Attention& attention, uint32_t head, size_t row);
+  void add(const float* y, size_t rows);
+  void add_row(const float* y, size_t row);
+  void normalize(const NormView& norm, size_t rows);
+  void normalize_row(const NormView& norm, size_t row);
+  void add_and_normalize(const float* y, const NormView& norm, size_t rows);
+  void activate(float* units, size_t rows);
+  const float* final_norm(const float* x, size_t stride, size_t rows);
+  void quantize(const float* values, size_t width, size_t rows);
+  void multiply(const LinearWeights& weights, size_t rows, float* y);
 
   const Model* model_ = nullptr;
   ThreadPool* pool_ = nullptr;
@@ -123,12 +135,12 @@ class Forward {
   size_t row_capacity_ = 0;  // maximum number of rows per batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
-  size_t visible_count_ = 0;          // maximum number of slots that a row attends to
-  float* hidden_ = nullptr;           // (row, embedding): the residual stream
-  float* sublayer_output_ = nullptr;  // (row, embedding)
-  float* scratch_ = nullptr;          // (row, 3 embedding or feed_forward)
+  size_t visible_count_ = 0;  // maximum number of slots that a row attends to
+  float* hidden_ = nullptr;   // (row, embedding): the residual stream x
+  float* narrow_ = nullptr;   // (row, embedding): the output of a sublayer, or a norm
+  float* wide_ = nullptr;     // (row, 3 embedding or feed_forward): projections, or feed-forward units
   size_t quantized_size_ = 0;
-  int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
+  int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward): the input of the next product
   float* block_scores_ = nullptr;            // scores of blocks of rows, in the memory of quantized_
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
