@@ -63,20 +63,20 @@ class SampleSearch {
   SampleSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory)
       : run_(input, params, memory) {}
 
-  Status run(uint32_t* count);
+  Status run(uint32_t* count, Error* error);
 
  private:
   Status draw(RunningSequence* running);
   Status step();
   void end(const RunningSequence& running, uint32_t count, uint32_t length, Status stop);
-  Status rank();
+  Status rank(Error* error);
 
   SearchRun run_;
   uint32_t running_count_ = 0;
   uint32_t depth_ = 0;
 };
 
-Status SampleSearch::run(uint32_t* count) {
+Status SampleSearch::run(uint32_t* count, Error* error) {
   *count = 0;
   SOTTO_TRY(run_.begin(/*needs_last=*/false));
   SearchMemory& memory = run_.memory;
@@ -104,7 +104,7 @@ Status SampleSearch::run(uint32_t* count) {
   for (uint32_t i = 0; i < running_count_; ++i) {
     end(memory.running[0][i], depth_, depth_, status);
   }
-  SOTTO_TRY(rank());
+  SOTTO_TRY(rank(error));
   *count = run_.params.return_count;
   return status == Status::kStopTime ? Status::kOk : status;
 }
@@ -158,11 +158,11 @@ void SampleSearch::end(const RunningSequence& running, uint32_t count, uint32_t 
       tokens, run_.trim_after_stop(stop, tokens, count), score, running.log_probability, stop, running.index};
 }
 
-Status SampleSearch::rank() {
+Status SampleSearch::rank(Error* error) {
   const std::span<SearchSequence> results(run_.memory.results, run_.params.sequence_count);
   if (run_.params.rerank == Rerank::kOrder) return Status::kOk;
   if (run_.params.rerank != Rerank::kBest) {
-    SOTTO_TRY(vote(run_.params, run_.memory.sizes.sequence_tokens, run_.memory.order, results));
+    SOTTO_TRY(vote(run_.params, run_.memory.sizes.sequence_tokens, run_.memory.order, results, error));
   }
   std::sort(results.begin(), results.end(),
             [](const auto& a, const auto& b) { return a.score != b.score ? a.score > b.score : a.index < b.index; });
@@ -202,7 +202,8 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
   return lengths == 0 ? 1 : sum / static_cast<double>(lengths);
 }
 
-Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences) {
+Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences,
+            Error* error) {
   constexpr double kScale = 0x1p-32;  // keeps the sum of finite similarities finite
   const auto order_of = [&](size_t i) { return std::span(order + i * sequence_tokens, sequences[i].token_count); };
   if (params.rerank == Rerank::kNgram) {
@@ -216,13 +217,15 @@ Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order,
       sum += kScale * similarity_of(params, sequences[i], order_of(i), sequences[j], order_of(j));
     }
     sequences[i].score = sum / static_cast<double>(sequences.size()) / kScale;
-    if (!std::isfinite(sequences[i].score)) return Status::kInvalidArgument;
+    if (std::isfinite(sequences[i].score)) continue;
+    return fail(error, Status::kInvalidArgument, "similarity returned a value that is not finite");
   }
   return Status::kOk;
 }
 
-Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory, uint32_t* count) {
-  return SampleSearch(input, params, memory).run(count);
+Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory, uint32_t* count,
+                      Error* error) {
+  return SampleSearch(input, params, memory).run(count, error);
 }
 
 }  // namespace sotto

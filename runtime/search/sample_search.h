@@ -16,7 +16,9 @@
 namespace sotto {
 
 // Stores the results in the memory, best first, and their number in `*count`.
-Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory, uint32_t* count);
+// Describes in `*error` only the failures of vote().
+Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory, uint32_t* count,
+                      Error* error);
 
 inline constexpr size_t kMaxNgram = 4;
 
@@ -30,8 +32,9 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
 void sort_ngrams(std::span<const int32_t> tokens, std::span<uint32_t> order);
 
 // Sets the score of each sequence to its mean similarity, as params.rerank defines it. `order` (sequence,
-// sequence_tokens) is scratch memory. Returns kInvalidArgument if the caller's function returns a similarity that is
+// sequence_tokens) is scratch memory. Fails with kInvalidArgument if the caller's function returns a similarity that is
 // not finite.
-Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences);
+Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences,
+            Error* error);
 
 }  // namespace sotto

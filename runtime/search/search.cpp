@@ -123,16 +123,14 @@ Status Search::resolve(const SearchInput& input, uint32_t vocabulary_size, const
 Status Search::run(const SearchInput& input, const SearchParams& params, std::span<const SearchSequence>* sequences,
                    Error* error) {
   uint32_t count = 0;
-  const Status status = run_mode(input, params, &count);
+  Error cause;
+  const Status status = run_mode(input, params, &count, &cause);
   *sequences = {memory_.results, count};
-  if (status == Status::kInvalidArgument) {
-    return fail(error, status, "similarity returned a value that is not finite");
-  }
-  if (is_failure(status)) return fail(error, status, status_text(status));
-  return status;
+  if (!is_failure(status)) return status;
+  return fail(error, status, cause.status == status ? cause.message : status_text(status));
 }
 
-Status Search::run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count) {
+Status Search::run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count, Error* error) {
   if (const Status stop = initial_stop(input); stop != Status::kOk) {
     *count = params.mode == SearchMode::kSample ? params.return_count : 1;
     for (uint32_t i = 0; i < *count; ++i) {
@@ -142,7 +140,7 @@ Status Search::run_mode(const SearchInput& input, const SearchParams& params, ui
   }
   switch (params.mode) {
     case SearchMode::kSample:
-      return search_samples(input, params, &memory_, count);
+      return search_samples(input, params, &memory_, count, error);
     case SearchMode::kContrastive:
       return search_contrastively(input, params, &memory_, count);
     default:

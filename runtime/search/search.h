@@ -29,7 +29,7 @@ class Search {
   uint32_t step_parent() const { return memory_.step_parent; }
 
  private:
-  Status run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count);
+  Status run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count, Error* error);
 
   SearchMemory memory_;
 };

@@ -184,7 +184,7 @@ TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
     EXPECT_NEAR(s.score, -1e308, 1e300);
   }
   offset = std::numeric_limits<double>::infinity();
-  EXPECT_NE(bench.refusal(model.view(), params).find("similarity"), std::string::npos);
+  EXPECT_EQ(bench.refusal(model.view(), params), "similarity returned a value that is not finite");
 }
 
 // Any number of 1s, then a 2, which ends the text.
@@ -204,6 +204,23 @@ TEST(SampleSearch, FollowsAGrammar) {
     ASSERT_FALSE(tokens.empty());
     EXPECT_EQ(std::count(tokens.begin(), tokens.end() - 1, 1), static_cast<ptrdiff_t>(tokens.size() - 1));
     EXPECT_EQ(s.stop, tokens.back() == 2 ? Status::kStopGrammar : Status::kStopMaxTokens);
+  }
+}
+
+// A constraint that rejects every token that it is given.
+struct RejectingConstraint : AnyToken {
+  Status accept_token(uint32_t, int32_t) { return Status::kInvalidArgument; }
+};
+
+TEST(Searches, TheFailureOfAConstraintIsNotTakenForOneOfTheSimilarity) {
+  SearchFixture bench(4, {9, 6});
+  FunctionModel model(scrambled(4, 2, 1));
+  RejectingConstraint constraint;
+  bench.input().constraint = TokenConstraint(&constraint);
+  for (const SearchMode mode : {SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample}) {
+    SearchParams params;
+    params.mode = mode;
+    EXPECT_EQ(bench.refusal(model.view(), params), status_text(Status::kInvalidArgument));
   }
 }
 
