@@ -192,12 +192,13 @@ struct Kernels {
                                   size_t n, int32_t* between);
 };
 
-// Returns the operations of an instruction set, or null if this build or this CPU does not have it, which cannot happen
-// for kReference. kAuto means the best one that this CPU supports.
+// Returns the operations of an instruction set, or null if this build, this CPU or the operating system does not have
+// it, which cannot happen for kReference. kAuto means the best one that can run here. Requests permission for a set
+// from the operating system if it needs one (InstructionSet::enable).
 const Kernels* find_kernels(Isa isa);
 
 // Like find_kernels(Isa::kAuto), but never requests permission from the operating system. For work without a model,
-// this loses no speed: kAvx512amx differs from kAvx512vnni only in attention_rows and in linear layers.
+// this loses no speed, because kAvx512amx differs from kAvx512vnni only in attention_rows and in linear layers.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

@@ -1,7 +1,7 @@
 // Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
 //
-// `Dots` multiplies one int8 query with rows of keys on an instruction set. The arguments of the constructor are the
-// row stride and the query, zero-padded to 256 bytes. dots(keys, count, scores) writes the dot products as floats, and
+// `Dots` multiplies one int8 query with rows of keys on an instruction set. It is constructed from the row stride and
+// the query, which must be zero-padded to 256 bytes. dots(keys, count, scores) writes the dot products as floats, and
 // reads whole blocks of kHeadAlignment bytes within each row.
 #pragma once
 
@@ -122,7 +122,7 @@ inline size_t score_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) 
   return static_cast<size_t>(scores - args.scores);
 }
 
-// Multiplies the probabilities in args.scores by the scales of the values. This gives the weights of the int8 values.
+// Multiplies the probabilities in args.scores by the scales of the values, which gives the weights of the int8 values.
 template <class V>
 inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   float* weights = args.scores;

@@ -66,9 +66,8 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
 bool int4_available();
 
 // The scratch memory of kernels/generic/int4.h contains the rows in groups of nearly equal sizes (RowBlocks): first the
-// activations of each group, (block, row, 32), padded with zeros, then the starts of each group, (block, row). The sum
-// over a block starts at -7 times the sum of the block's activations, so that the loop can multiply by the nibbles as
-// they are.
+// activations of each group, (block, row, 32), padded with zeros, then the starts of each group, (block, row). The
+// start of a block is -7 times the sum of its activations, so that the loop can multiply by the nibbles as they are.
 inline int32_t* int4_starts(const LinearArgs& args) {
   return reinterpret_cast<int32_t*>(args.scratch + args.rows * int4_block_count(args.inputs) * kInt4Block);
 }

@@ -3,8 +3,8 @@
 // operands and results of these float operations count as zeros of the same sign. 4-bit layers keep denormals.
 //
 // There are two implementations with the same bits. The kernels of an instruction set (matrix_kernels.h) read packed
-// weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have their own kernels and their
-// own definition (kernels/linear/int4.h).
+// weights; on ARM they may be XNNPACK's. The reference reads plain rows. 4-bit weights have kernels and a definition of
+// their own (kernels/linear/int4.h).
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ struct TileLayout;
 struct LinearWeights {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
-  // (outputs, inputs), values in [-127, 127]; packing requires kWeightPadding readable bytes after them
+  // (outputs, inputs), values in [-127, 127]. Packing requires that kWeightPadding readable bytes follow.
   const int8_t* rows = nullptr;
   const float* scales = nullptr;       // (outputs)
   const float* bias = nullptr;         // (outputs), or null for zero
@@ -88,8 +88,8 @@ void run_linear(const LinearKernels& kernels, const LinearWeights& weights, size
                 const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
 // Computes only the outputs whose bits are set in `wanted`, for one row of activations, with the same bits as
-// run_linear(). Bits beyond the last output may have any value. The rest of y (outputs) may be overwritten. For up to
-// about one percent of the outputs, the call is faster than run_linear(). `scratch` must have inputs bytes plus
+// run_linear(), and may overwrite the others. Bits of `wanted` beyond the last output may have any value. Up to about
+// one percent of the outputs, the call is faster than run_linear(). `scratch` must have inputs bytes plus
 // linear_scratch_size() of one row, and be aligned to 64.
 void run_linear_outputs(const LinearKernels& kernels, const LinearWeights& weights, const uint64_t* wanted,
                         const int8_t* q, const RowQuantization& quantization, float* y, void* scratch);

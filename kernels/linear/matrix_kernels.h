@@ -38,8 +38,8 @@ struct MatrixKernel {
   size_t group_rows = 0;  // maximum number of rows in a group; 0 for all rows
 };
 
-// The kernels of an instruction set for one kind of weights. Decoding multiplies one row per step and beam search a
-// few, so memory bandwidth limits their speed. A prefill multiplies many rows, so arithmetic limits its speed.
+// The kernels of an instruction set for one kind of weights. There are two, because few rows, as in decoding and beam
+// search, are limited by memory bandwidth, and the many rows of a prefill by arithmetic.
 struct MatrixKernels {
   const TileLayout* layout;  // of int8 weights; null for 4-bit weights
   MatrixKernel small;        // for at most kSmallBatchRows rows
