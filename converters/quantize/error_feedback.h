@@ -9,8 +9,8 @@
 // triangular, makes it sum_j D_j (d_j + sum_{k<j} d_k A_kj)^2. The error is therefore least if weight j is rounded to
 // the number nearest to w_j + sum_{k<j} d_k A_kj. (In the example, A_01 = 1.) The method is GPTQ (Frantar et al. 2022,
 // "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers") in the form of LDLQ (Chee et al.
-// 2023, "QuIP"), which needs no inverse of H. Inputs with the largest moments come first: many other weights can still
-// compensate their errors.
+// 2023, "QuIP"), which needs no inverse of H. Inputs with the largest moments come first, because many other weights
+// can still compensate their errors.
 #pragma once
 
 #include <cstddef>
@@ -29,16 +29,17 @@ inline float round_to_integer(float x) {
 
 class ErrorFeedback {
  public:
-  // Inputs are rounded in blocks of this size. In layers of 4-bit weights, a block shares a scale.
+  // Inputs are rounded in blocks of this size; a last block of fewer inputs is rounded last. In layers of 4-bit
+  // weights, a block shares a scale.
   static constexpr size_t kBlock = 32;
 
   // `x` is (row, input). `damping` times the mean variance is added to every variance. This keeps the compensated
   // weights close to the original ones.
   ErrorFeedback(std::vector<float> x, size_t inputs, float damping, unsigned thread_count);
 
-  // Chooses the scale of one block of one output. `targets` are the weights of the block plus the compensation for
-  // earlier blocks, and importance[i] is the cost of the squared error of targets[i]. The order of the inputs in a
-  // block is unspecified.
+  // Chooses the scale of block `block`, inputs kBlock * block and following, of one output. `targets` are its weights,
+  // in an unspecified order, plus the compensation for the blocks rounded before it. importance[i] is the cost of the
+  // squared error of targets[i].
   using ChooseScale = std::function<float(size_t output, size_t block, std::span<const float> targets,
                                           std::span<const float> importance)>;
 
