@@ -1,11 +1,11 @@
 // The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975). It finds any of
-// a list of strings in a text that arrives letter by letter. The children of a node form a linked list. This keeps
-// nodes small, but the time is O(length of the text * children per node).
+// a list of strings in a text that arrives letter by letter. The children of a node form a linked list, which keeps
+// nodes small at the cost of time: O(length of the text * children per node).
 //
-// A state is a node of the trie of all strings: the longest prefix of a string that is a suffix of the text so far. If
-// a node has no child for the next letter, the failure link leads to the next shorter prefix. Letters may be bytes or
-// code points. `Index`, the type of node numbers, should be as small as the number of nodes permits, because a node
-// contains six of them.
+// A state is a node of the trie of all strings, and stands for the longest prefix of a string that is a suffix of the
+// text so far. If a node has no child for the next letter, its failure link leads to the next shorter prefix. Letters
+// may be bytes or code points. `Index`, the type of node numbers, should be as small as the number of nodes permits,
+// because a node contains six of them.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,7 @@ class AhoCorasick {
     }
     nodes_[node].matched = static_cast<Index>(string.size());
   }
-  // Computes the failure links in breadth-first order. The queue is a list through the nodes, so it needs no other
-  // memory.
+  // Computes the failure links in breadth-first order, with a queue that is a list through the nodes.
   void link() {
     Index last = 0;
     for (Index node = 0;; node = nodes_[node].next_in_order) {

@@ -1,6 +1,6 @@
-// Divides a block of the caller's memory into aligned arrays. A class describes its arrays in one layout function. It
-// runs twice: over an empty arena to compute the size, and over the real block to place the arrays. Size and placement
-// therefore cannot disagree.
+// Divides a block of the caller's memory into aligned arrays. A class describes its arrays in one layout function,
+// which runs twice: over an empty arena to compute the size, and over the real block to place the arrays. Size and
+// placement therefore cannot disagree.
 //
 //   void Table::layout(Arena& arena, size_t count) { keys_ = arena.take<float>(count); }
 //   ...
@@ -60,7 +60,7 @@ class Arena {
   }
 
   size_t size() const { return size_; }
-  // Returns whether the total size has exceeded SIZE_MAX, which can happen on 32-bit hosts.
+  // The total size can exceed SIZE_MAX on 32-bit hosts.
   bool overflowed() const { return overflowed_; }
 
  private:

@@ -1,5 +1,5 @@
 // The interface of objects that limit the next token of a session or search, such as a grammar's matcher. Sessions and
-// searches see only this interface. A grammar's matcher need not include it, because an object of any class with the
+// searches see only this interface, and the matcher does not see it at all, because an object of any class with the
 // right members can be a constraint.
 #pragma once
 
@@ -22,7 +22,7 @@ class TokenConstraint {
   template <typename Object>
   explicit TokenConstraint(Object* object) : object_(object), functions_(&kFunctionsOf<Object>) {}
 
-  // Returns whether there is a constraint. All other functions require one.
+  // All other functions require that there is a constraint.
   bool is_set() const { return object_ != nullptr; }
 
   // Finds the tokens that may come next. The end-of-text token is one of them if the sequence may end here. On success,

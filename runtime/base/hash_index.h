@@ -1,9 +1,9 @@
 // A hash index maps the hash of a key to the number of the key's entry in an array of the owner.
 //
-// The owner compares keys itself, so the index depends on neither keys nor entries. The index is an open-addressing
-// table with linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm L). A slot
-// contains the number plus one, or zero if it is free. The index never allocates: its slots come from an arena
-// (layout), or from any array of the owner (use, rehash).
+// The owner compares keys itself, so the index depends on neither keys nor entries. It is an open-addressing table with
+// linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm L), in which a slot contains
+// the number plus one, or zero if it is free. Its slots come from an arena (layout), or from any array of the owner
+// (use, rehash).
 //
 //   uint32_t number = index.find(hash, [&](uint32_t known) { return entries[known].key == key; });
 //   if (number == HashIndex::kAbsent) {

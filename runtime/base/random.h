@@ -1,5 +1,5 @@
-// Philox4x32-10 (Salmon et al. 2011), a counter-based generator. Each number depends only on its place in the stream,
-// so a session can be rewound, forked and replayed without storing a generator's state.
+// Philox4x32-10 (Salmon et al. 2011), a counter-based generator. Each number is a function of the seed and of its place
+// in the stream, so that a session can be rewound, forked and replayed without storing a generator's state.
 #pragma once
 
 #include <array>

@@ -11,8 +11,8 @@ namespace sotto {
 
 inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// Returns the natural logarithm of x, with an error of at most 1 ulp. The result is NaN for NaN and negative numbers,
-// and -infinity for 0.
+// Returns the natural logarithm of x, with an error of at most 1 ulp. It is NaN for NaN and negative numbers, and
+// -infinity for 0.
 inline double ln(double x) {
   if (!(x >= 0)) return std::numeric_limits<double>::quiet_NaN();
   if (x == 0) return -std::numeric_limits<double>::infinity();

@@ -1,6 +1,5 @@
-// Sorting of numbers without the C++ runtime library. With libc++, std::sort of numbers calls a function in its
-// library, and libsotto does not link this library. With a lambda as the comparison, the compiler instantiates
-// std::sort here instead.
+// Sorting of numbers without the C++ runtime library, which libsotto does not link. With libc++, std::sort of numbers
+// calls a function in that library, unless the comparison is a lambda: then the compiler instantiates std::sort here.
 #pragma once
 
 #include <algorithm>

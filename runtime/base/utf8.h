@@ -32,8 +32,9 @@ uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 // Returns the offset of the first byte that is not part of valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::span<const char> text);
 
-// Turns a stream of byte strings into whole characters. A byte string may end inside a character. Its bytes are
-// withheld until it is complete. Bytes that cannot belong to a character become U+FFFD, one per maximal subpart.
+// Turns a stream of byte strings into whole characters. If a byte string ends inside a character, the bytes of the
+// character are withheld until it is complete. Bytes that cannot belong to a character become U+FFFD, one per maximal
+// subpart.
 class Utf8Stream {
  public:
   // Returns the maximum number of bytes that append() writes for `size` bytes.
@@ -44,7 +45,7 @@ class Utf8Stream {
   // Ends the stream. An incomplete character becomes U+FFFD. Writes at most output_bound(0) bytes.
   size_t flush(char* output);
   void clear() { pending_size_ = 0; }
-  // Returns whether the stream ends inside a character.
+  // Returns whether bytes are withheld.
   bool has_incomplete() const { return pending_size_ > 0; }
   // Continues a text that ends with `tail`. An incomplete character at its end is withheld.
   void resume(std::span<const char> tail);
