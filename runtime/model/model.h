@@ -1,6 +1,6 @@
 // A model that is ready to run: the verified file, the selected instruction set, and the weights in the form that the
-// kernels read. The weights are in the file or in the caller's memory. A model is immutable, so its sessions can share
-// it.
+// kernels read, which are in the file or in the caller's memory. A model is immutable, so any number of sessions and
+// threads can share it.
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,8 @@ inline constexpr size_t kMaxSplitLookahead = 32;
 inline constexpr size_t kMaxLoopStates = 4;
 
 // A step, stored as 32-bit numbers: the header; the classes of the 128 ASCII characters, four per number; the first
-// code points of all ranges; the classes of the ranges; and the transitions as a matrix (state, class). The last column
-// of the matrix is the end of the text.
+// code points of all ranges; the classes of the ranges; and the transitions as a matrix (state, class), whose last
+// column stands for the end of the text.
 struct SplitStep {
   struct Header {
     uint32_t flags;
