@@ -5,8 +5,8 @@
 // There are two implementations with the same result. merge_tokens() follows the definition, in quadratic time, and is
 // faster for short words. search_word() takes linear time (as in van Antwerpen and Neubeck's bpe, 2023). It relies on a
 // theorem: call two tokens compatible if encoding their joined bytes gives these two tokens again; then a sequence of
-// tokens is the encoding of its bytes if and only if every two neighbours are compatible. The function searches for a
-// sequence of compatible tokens that spells the word, and tries the longest token first.
+// tokens is the encoding of its bytes if and only if every two neighbours are compatible. The function therefore
+// searches for a sequence of compatible tokens that spells the word, and tries the longest token first.
 #pragma once
 
 #include <cstddef>

@@ -9,9 +9,9 @@
 // 3. Spaces are merged, and removed at the beginning and the end (SpaceRule).
 // 4. Characters are removed or replaced again.
 //
-// The converter computes the tables, so the runtime needs no Unicode data. The steps form a stream. A step that looks
-// ahead reads the characters again, so no memory grows with the text. Marks between two starters are read once per
-// combining class among them; Unicode has 55.
+// The converter computes the tables, so the runtime needs no Unicode data. The steps form a stream, in which a step
+// that looks ahead reads the characters again, so that no memory grows with the text. Marks between two starters are
+// read once per combining class among them; Unicode has 55.
 //
 // Example: the form NFC composes e and U+0301 (a combining acute accent) to U+00E9.
 #pragma once

@@ -1,10 +1,10 @@
-// The steps of a pre-tokenizer. Each step finds the matches of a regular expression in a piece of text. They divide the
-// piece into matches and gaps, and the step keeps the matches, the gaps, or both.
+// The steps of a pre-tokenizer. Each step finds the matches of a regular expression in a piece of text, which divide
+// the piece into matches and gaps, and keeps the matches, the gaps, or both.
 //
 // The converter compiles an expression (converters/tokenizers/pattern.h) to a deterministic automaton over classes of
-// characters. A backtracking engine need not prefer the longest match. The automaton finds the match that it prefers,
-// because states are lists of positions in the order of preference (as in RE2). A transition records whether a match
-// ends before the character. An automaton can thus look one character ahead, as \s+(?!\S) requires.
+// characters. Its states are lists of positions in the order of preference (as in RE2), so that it finds the match that
+// a backtracking engine prefers, which need not be the longest. A transition records whether a match ends before the
+// character, so an automaton can look one character ahead, as \s+(?!\S) requires.
 #pragma once
 
 #include <cstddef>

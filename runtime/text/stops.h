@@ -1,5 +1,5 @@
-// The conditions that end a text, and the banned strings. Stops copies both from the caller and prepares them for
-// matching.
+// The conditions that end a text, and the banned strings. Stops copies them from the caller, and builds automata that
+// find the strings.
 #pragma once
 
 #include <cstddef>

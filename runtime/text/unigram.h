@@ -14,7 +14,7 @@
 namespace sotto {
 
 // Stores each token of the best path at the position of its first byte; kNoToken stands for a character that no token
-// spells. `tokens` must have word.size() elements, and those at other positions are undefined.
+// spells. `tokens` must have word.size() elements. Those at other positions are undefined.
 void find_best_tokens(const TokenizerView& tokenizer, const Word& word, std::span<uint32_t> tokens);
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// A piece of text to tokenize. Tokenizers may add a space before or after it. The space is not stored in the text, but
-// all functions treat it as an ordinary byte.
+// A piece of text to tokenize. Tokenizers may add a space before or after it, which is not stored in the text, but
+// which all functions treat as an ordinary byte.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct Word {
     return {character.code_point, character.size};
   }
 
-  // Returns the part from `begin` on, possibly empty.
+  // Returns the part from `begin` on, which may be empty.
   Word from(size_t begin) const { return begin == size() ? Word{bytes.last(0)} : slice(begin, size()); }
 };
 
