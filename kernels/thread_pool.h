@@ -17,7 +17,6 @@ struct HostExecutor {
   void* context = nullptr;
 };
 
-// Returns whether this build can run more than one thread.
 bool threads_available();
 
 inline constexpr uint32_t kMaxThreads = 64;

@@ -34,7 +34,6 @@ class TokenConstraint {
   Status accept_token(uint32_t sequence, int32_t token) const {
     return functions_->accept_token(object_, sequence, token);
   }
-  // Returns whether rewind(count) is possible.
   bool can_rewind(uint64_t count) const { return functions_->can_rewind(object_, count); }
   // Undoes the last `count` calls that appended to sequence 0.
   Status rewind(uint64_t count) const { return functions_->rewind(object_, count); }

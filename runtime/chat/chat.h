@@ -48,7 +48,6 @@ class Chat {
   // is unchanged.
   Status restore(std::span<const uint8_t> bytes, Error* error);
 
-  // Returns whether the conversation is replying, or its session is in use.
   bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
 
  private:

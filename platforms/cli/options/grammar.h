@@ -43,7 +43,6 @@ void validate_grammar_options(const Command& command, GrammarOptions& options);
 // Reads the source of the grammar, or its image. Throws a Failure if it cannot be read.
 GrammarText read_grammar(const GrammarOptions& options);
 
-// Returns whether read_grammar() reads standard input.
 bool reads_standard_input(const GrammarOptions& options);
 
 void read_trigger_tokens(GrammarOptions& options, const LoadedModel& model);

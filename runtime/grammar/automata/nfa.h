@@ -37,7 +37,7 @@ struct NfaEdge {
   uint32_t next;  // next edge of the same state, or 0
 };
 
-// A state, possibly the exit of a rule.
+// A state. It may be the exit of a rule.
 struct NfaState {
   uint32_t first_edge;  // 0 if there is none
   uint32_t exit_of;     // number of the rule that ends here plus 1, or 0

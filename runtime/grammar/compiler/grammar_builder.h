@@ -31,7 +31,7 @@ enum class ExpressionKind : uint8_t {
   kAnyOrder,  // members of a set
 };
 
-// An expression. Its children are a linked list, possibly empty.
+// An expression. Its children are a linked list, which may be empty.
 struct Expression {
   ExpressionKind kind;
   // Offset of a string, first interval of characters or tokens, rule of a reference, first member of a set, or first
@@ -41,7 +41,7 @@ struct Expression {
   uint32_t minimum;
   uint32_t maximum;
   uint32_t next;  // next sibling
-  uint32_t size;  // number of states with all repetitions written out, saturated
+  uint32_t size;  // number of states with all repetitions written out, or UINT32_MAX if there are more
 };
 
 // A member of a set. It does not match the empty string.

@@ -20,7 +20,7 @@ class Decimal {
   bool negative() const { return negative_; }
   bool is_zero() const { return digits_.empty(); }
   bool is_integer() const { return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_; }
-  // Returns the integer part of the magnitude, saturated.
+  // Returns the integer part of the magnitude, or UINT64_MAX if it is larger.
   uint64_t to_integer() const;
   // Return the number of digits before the decimal point (0 for numbers below 1) and after it.
   uint32_t whole_digits() const { return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0; }

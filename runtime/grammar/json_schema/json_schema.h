@@ -2,11 +2,8 @@
 //
 // The grammar describes the JSON values that the schema allows, written in the following form:
 // - White space follows options.json_space.
-// - Members come in any order, but unlisted members come after the required ones. With options.schema_order, the listed
-//   members come in the order of their first mention in the schema (first in "properties", then in "required"), and all
-//   others come after them. Three kinds of objects always have this order: objects with counted members, objects with
-//   more than 64 listed members, and objects that must contain a violation of a condition (such as propertyNames under
-//   "not").
+// - The order of members follows options.schema_order (sotto_grammar.h). A name is first mentioned in "properties", or
+//   else in "required".
 // - A string or name that the schema constrains is written in one way only: each character as it is, except for \\ \"
 //   \b \f \n \r \t, and \u00XX for other control characters. Unconstrained strings may use any escape.
 // - A number that the schema constrains has no exponent. An integer has no fraction, and zero has no sign. Values of
@@ -15,13 +12,9 @@
 //   as in the standard. format.h defines the exact languages.
 // - Keywords that the draft of the schema does not define are annotations.
 //
-// The grammar never allows a value that the schema does not allow. In three cases, it excludes valid values:
-// - A string with a pattern or format and a large maxLength is limited to the length that 12,000 states can count:
-//   about 60 characters for an email address.
-// - Unique elements come in the order of enum if they are counted, or if they are more than a set may have.
-// - With "not": after an unlisted member with a value that satisfies the negation, no other unlisted member may have a
-//   name that could be equal, because it would replace the value.
-// A schema that this translation does not support is rejected, with the keyword and its JSON pointer.
+// The grammar never allows a value that the schema does not allow. capi/README.md, "JSON Schema", lists the three cases
+// in which it excludes valid values. A schema that this translation does not support is rejected, with the keyword and
+// its JSON pointer.
 #pragma once
 
 #include <cstdint>

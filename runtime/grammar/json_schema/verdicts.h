@@ -46,7 +46,7 @@ class Conjunction {
   Status is_empty(JsonType type, uint32_t depth, bool* result);
 
  private:
-  // Maximum number of schemas. Further ones are ignored. This is safe but leaves more results open.
+  // Maximum number of schemas. Further ones are ignored, which is safe but leaves more results open.
   static constexpr uint32_t kMaxSchemas = 24;
 
   std::span<const uint32_t> schemas() const { return {schemas_, count_}; }

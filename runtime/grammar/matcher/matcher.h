@@ -85,7 +85,6 @@ class Matcher {
   // result, and `*matches` if it allows exactly this text.
   Status test_text(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
-  // Returns whether rewind(count) is possible.
   bool can_rewind(uint64_t count) const { return count <= rewindable_; }
   // Rolls back the newest tokens or byte strings that sequence 0 accepted. Returns kInvalidState if `count` exceeds
   // rollback_count, or the number accepted since the last reset(), restart() or fork() of this sequence.
@@ -96,7 +95,6 @@ class Matcher {
   // Makes sequence `to` a copy of `from`. If `to` is 0, it cannot be rolled back beyond the fork.
   void fork(uint32_t from, uint32_t to);
 
-  // Returns whether the text may end here.
   bool may_end(uint32_t sequence) const;
   // Returns whether nothing may follow, or finish_within is used up.
   bool must_end(uint32_t sequence) const;

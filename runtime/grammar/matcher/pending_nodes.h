@@ -42,7 +42,6 @@ class PendingNodes {
   void begin_byte() { first_new_ = count_; }
   bool is_new(uint32_t node) const { return is_pending(node) && node - kPending >= first_new_; }
   uint32_t link_count() const { return link_count_; }
-  // Returns whether at least half of the memory is free.
   bool is_half_free() const { return 2 * count_ <= capacity_ && 2 * link_count_ <= link_capacity_; }
 
   // Creates a node without frames for a rule. Returns its index, or kNone if there is not enough memory.
