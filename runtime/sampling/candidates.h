@@ -2,8 +2,9 @@
 //
 // At first the set is the caller's whole array. It is copied to the sampler's memory only when a stage changes logits
 // or drops tokens. A temperature is only recorded: the weights apply it, and the logits are divided when a stage
-// changes them. A truncation is recorded too, because a draw may follow: if many tokens remain, the draw skips the
-// others faster than they could be dropped. All members that depend on the set drop them first.
+// changes them. A truncation is only recorded, too. If a draw follows, it skips the excluded tokens, unless few remain
+// and dropping the others is faster. Everything else that depends on the set drops them first, which is why count(),
+// ids(), logits() and find() are not const.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
 // summed as fixed-point integers (to_fixed in kernels/math.h), so that a sum does not depend on the order of its terms.

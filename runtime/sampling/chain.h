@@ -12,7 +12,7 @@
 
 namespace sotto {
 
-// Returns whether all tokens are selected at temperature 0.
+// The temperature is 0 for every distribution, also with dynamic temperature.
 inline bool has_zero_temperature(const SamplerParams& params) {
   return !(params.temperature > 0) && !(params.temperature_range > 0);
 }

@@ -1,14 +1,14 @@
 // Finds tokens by their rank in the sorted order of logits, without sorting.
 //
 // The sorted order is descending logit, then ascending index; sort_key() encodes it as an integer. A truncation needs
-// only the border of this order, the key where a sum over it reaches a target. Ranking::find_prefix() and key_of_rank()
-// find the border in three steps. A sample gives an interval of logits that probably contains the border. One
-// vectorized pass sums the weights above the interval. A weighted selection (select_by_sum) then finds the border among
-// the few tokens in the interval.
+// only a border in this order: the key of the last token that stays, at which a sum over the order reaches a target.
+// Ranking::find_prefix() and key_of_rank() find it in three steps. First, a sample of the logits gives an interval that
+// probably contains the border. Then one vectorized pass sums the weights above the interval and collects the tokens in
+// it, and finally a weighted selection (select_by_sum) finds the border among these few.
 //
 // Example: the logits 1, 3, 2, 3 have the sorted order 1, 3, 2, 0 (indices). The sums of their probabilities in this
 // order are 0.40, 0.80, 0.95 and 1. With top_p = 0.75, two tokens remain, and the border is the key of index 3. Only
-// the logits in the interval, perhaps 2.5 to 3, are compared with each other.
+// the tokens in the interval, perhaps 2.5 to 3, are compared with each other.
 #pragma once
 
 #include <algorithm>
