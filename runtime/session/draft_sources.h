@@ -20,14 +20,14 @@ struct LookupMatch {
 };
 
 // Prompt lookup (Saxena 2023; Yang et al. 2023, "Inference with Reference"): finds an earlier occurrence of the last
-// tokens of the text. The tokens after it are likely to follow again. Returns the longest match of min_match to
+// tokens of the text, because the tokens after it are likely to follow again. Returns the longest match of min_match to
 // max_match tokens, and the latest among equals. Example, with a token per word: in "the cat sat on the cat", the last
 // two tokens match the first two, and `next` is the index of "sat".
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
 // The n-gram pool of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
 // Lookahead Decoding"): the model's predictions after rejected drafts. An n-gram is drafted when the text reaches its
-// first token. The pool is a hash table of fixed size. It keeps the newest n-gram for each first token.
+// first token. The pool is a hash table of fixed size that keeps the newest n-gram for each first token.
 class DraftPool {
  public:
   static constexpr size_t kMaxTokens = 6;  // so that an entry has 32 bytes

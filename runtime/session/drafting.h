@@ -2,12 +2,12 @@
 // 2023). Drafts are tokens that may come next. Evaluating them in one batch with the pending token costs little more
 // than evaluating that token alone.
 //
-// The output is exactly the same as without drafts, in every mode. A row's result does not depend on the other rows of
-// its batch. Random numbers depend only on the seed, the place in the stream, and the number of tokens rejected there.
-// So the session draws each token from its own row of logits, as without drafts. If the draft equals the drawn token,
-// an evaluation is saved. A draft d is therefore accepted with probability p(d): the paper's min(1, p/q) with q(d) = 1.
-// A drafting session uses its client's random numbers. With this coupling, drafts are accepted at least as often as
-// with independent random numbers.
+// A draft is accepted if it equals the token that is drawn in its place anyway, which saves an evaluation. The output
+// is therefore exactly the same as without drafts, in every mode, because drafts change nothing that a draw depends on:
+// - a row of logits does not depend on the other rows of its batch;
+// - a random number does not depend on the evaluations before it (sampling/README.md).
+// A draft d is thus accepted with the probability p(d): the paper's min(1, p/q) with q(d) = 1. A drafting session uses
+// the random numbers of its client, because drafts are then accepted at least as often as with independent ones.
 //
 // The sources of drafts are the forced text of a constraint, a callback, earlier text (prompt lookup), another session,
 // the first layers of the model, and n-grams of earlier predictions (lookahead decoding). For each kind of draft, a

@@ -1,8 +1,8 @@
 // The tokens of a session's prompts and answers, and all state that must stay consistent with them.
 //
-// The newest token is pending: it is evaluated only when its successor is needed, perhaps in one batch with drafts. A
-// ring stores the state of each of the newest tokens for a rewind: flags and the sampler's state. The constraint and
-// the guide receive the generated tokens too. rewind() rewinds them to the same place.
+// The newest token may be pending, that is, not evaluated yet (README.md). A ring stores the state of each of the
+// newest tokens for a rewind: flags and the sampler's state. The constraint and the guide receive the generated tokens
+// too, so that rewind() can rewind them to the same place.
 #pragma once
 
 #include <algorithm>
@@ -133,11 +133,9 @@ class TokenStream {
   // Appends a generated token and passes it to the constraint and the guide. The token becomes pending. Token healing
   // hides its first `healed` bytes from the constraint. On failure nothing has changed.
   Status push(int32_t token, size_t healed, TokenState state);
-  // Returns whether truncate(count) is possible.
   bool can_truncate(uint64_t count) const;
   // Truncates a stream that has no constraint and no guide to its first `count` tokens.
   void truncate(uint64_t count);
-  // Returns whether rewind(count) is possible.
   bool can_rewind(uint64_t count) const;
   // Truncates the stream to its first `count` tokens, and rewinds the constraint and the guide to the same place.
   // Returns kInvalidState if one of them cannot be rewound that far; nothing has changed then.

@@ -1,8 +1,9 @@
 // The stop that ends a session's text, or kOk while the text continues.
 //
-// A stop that is found while tokens are still buffered is pending until they have been emitted. The call that returns
-// it then records it as reached. The text stays ended until another prompt, or until resume(): a rewind, or a new
-// sampler, limit, constraint or guide, or new stops.
+// A stop that is found while tokens are still buffered is *pending* until all of them have been emitted. The call after
+// that returns the stop, which is now *reached*: the text stays ended, and further calls return the same stop, until
+// another prompt or resume(). A rewind calls resume(), and so does every change of the sampler, the stops, the limit,
+// the constraint or the guide.
 #pragma once
 
 #include "runtime/base/status.h"
@@ -12,7 +13,7 @@ namespace sotto {
 class Ending {
  public:
   Ending() = default;
-  // As saved states contain it.
+  // The form in which saved states contain it.
   Ending(Status pending, Status reached) : pending_(pending), reached_(reached) {}
 
   // Returns the stop after the buffered tokens, or kOk.
@@ -21,9 +22,9 @@ class Ending {
   Status reached() const { return reached_; }
   bool has_ended() const { return ends_text(reached_); }
 
-  // The text ends after the buffered tokens.
+  // Declares that the text ends after the buffered tokens.
   void expect(Status stop) { pending_ = stop; }
-  // No stop follows the buffered tokens any longer.
+  // Declares that no stop follows the buffered tokens any longer.
   void withdraw() { pending_ = Status::kOk; }
   void withdraw(Status stop) {
     if (pending_ == stop) withdraw();

@@ -1,9 +1,9 @@
 // Turns the decoder's tokens into the caller's pieces.
 //
 // A token waits in a buffer while its text may belong to a banned string. When a banned string is complete, TextOutput
-// rewinds the stream to the token where the string begins, and rejects that token at its place. The decoder then draws
-// another one. emit() returns the oldest buffered token, and flush() returns the rest of the text at a stop. TextOutput
-// also applies token healing.
+// rewinds the stream to the token where the string begins, and rejects that token at its place, so that the decoder
+// draws another one. emit() returns the oldest buffered token, and flush() returns the rest of the text at a stop.
+// TextOutput also applies token healing.
 //
 // Example: with the banned string "bad day", the token " bad" waits in the buffer. If " news" is drawn after it, both
 // tokens are emitted. If " day" is drawn, the stream returns to the place of " bad", and " bad" is rejected there.
