@@ -1,5 +1,5 @@
-// Hidden states that outlive their batch. The forward pass copies them here (StateOutputs in forward.h), and does not
-// know who reads them.
+// Hidden states that outlive their batch. The forward pass copies them here (StateOutputs in forward.h) without knowing
+// who reads them.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class LayerStates {
   float* states_ = nullptr;  // (layer, row % row_count, width)
 };
 
-// The final states of the tokens in the slots of a KV ring. Contrastive search (Su et al. 2022) compares them. They are
-// normalized to length 1, so that a dot product is a cosine.
+// The final states of the tokens in the slots of a KV ring, which contrastive search (Su et al. 2022) compares. They
+// are normalized to length 1, so that a dot product is a cosine.
 class HiddenHistory {
  public:
   void layout(Arena& arena, size_t slot_count, size_t width);

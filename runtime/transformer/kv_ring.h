@@ -2,9 +2,9 @@
 // fixed number of slots.
 //
 // A token's position alone determines its slot and the slots that it attends to, so the ring has no other state, and
-// removing tokens from the end takes no work. The first `sink_count` slots are never overwritten: they are the
-// attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). The slots after the
-// ring hold the tokens of beams; beams.h assigns them.
+// removing tokens from the end takes no work. The first `sink_count` slots, the attention sinks of Xiao et al. 2023
+// ("Efficient Streaming Language Models with Attention Sinks"), are never overwritten. The slots after the ring hold
+// the tokens of beams, to which beams.h assigns them.
 //
 // Example: with 6 slots, 2 of them sinks, the positions 0 to 9 use the slots 0 1 2 3 4 5 2 3 4 5. Token 6 overwrites
 // token 2 and attends to the slots 0 and 1 (sinks), 3, 4 and 5 (tokens 3 to 5), and 2 (itself).
