@@ -7,8 +7,7 @@
 // ids(), logits() and find() are not const.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
-// summed as fixed-point integers (to_fixed in kernels/math.h), so that a sum does not depend on the order of its terms.
-// A logit of NaN counts as -infinity and has the weight 0.
+// summed as fixed-point integers (to_fixed in kernels/math.h). A logit of NaN counts as -infinity and has the weight 0.
 //
 // Some truncations keep a prefix of the sorted order. Ranking (ranking.h) finds its end.
 #pragma once

@@ -1,9 +1,6 @@
-// The grammar compiler turns the rules that a front end has built into a CompiledGrammar.
-//
-// The rules become nondeterministic automata (rule_nfa.h). An analysis removes the paths that cannot be completed, so
-// nothing leads to a dead end. The automaton of each reachable rule is then made deterministic and minimal
-// (automata/dfa.h), unless it would become too large. Finally GrammarWriter merges the symbols that no state
-// distinguishes, and writes the block.
+// The grammar compiler turns the rules that a front end has built into a CompiledGrammar. README.md describes its
+// passes: rules as nondeterministic automata and their analysis (rule_nfa.h), determinization and minimization
+// (automata/dfa.h), and GrammarWriter, which writes the block.
 #pragma once
 
 #include <cstddef>
