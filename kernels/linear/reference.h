@@ -1,4 +1,4 @@
-// Linear layers in scalar code. It defines their results.
+// Linear layers in scalar code, which defines their results.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The operations of kernels/kernels.h in scalar code. It defines their results.
+// The operations of kernels/kernels.h in scalar code, which defines their results.
 #include <bit>
 #include <cassert>
 #include <cmath>

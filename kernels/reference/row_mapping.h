@@ -1,4 +1,4 @@
-// The mapping from the range of a row to int8. The function is compiled only once, for all instruction sets.
+// The mapping from the range of a row to int8, compiled only once for all instruction sets.
 #pragma once
 
 #include "kernels/kernels.h"

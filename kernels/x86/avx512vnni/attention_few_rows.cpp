@@ -1,4 +1,4 @@
-// Attention of a few consecutive queries. They share each read of a key or value. Sixteen keys at a time are
+// Attention of a few consecutive queries, which share each read of a key or value. Sixteen keys at a time are
 // transposed, so that a register contains four dimensions of each key. Values are widened to floats once for all
 // queries.
 #include <algorithm>

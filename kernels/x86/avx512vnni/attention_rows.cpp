@@ -101,7 +101,7 @@ struct Keys {
   }
 };
 
-// Computes minus_excess, -128 times the sum of each query. It corrects the dot products for the 128 that is added to
+// Computes minus_excess, -128 times the sum of each query, which corrects the dot products for the 128 that is added to
 // keys.
 void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i* minus_excess) {
   for (size_t g = 0; g * kLanes < args.row_count; ++g) {

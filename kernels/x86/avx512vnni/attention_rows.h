@@ -1,4 +1,5 @@
-// The attention of consecutive queries with AVX512-VNNI and with AMX. They share everything except the scoring of keys.
+// The attention of consecutive queries with AVX512-VNNI and with AMX, which share everything except the scoring of
+// keys.
 #pragma once
 
 #include <immintrin.h>
