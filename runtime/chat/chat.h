@@ -1,5 +1,5 @@
-// A conversation over a session. It stores only the messages. The invariant of a reply: when the model begins it, the
-// session's stream is exactly the prompt of these messages.
+// A conversation over a session, which stores only the messages. The invariant of a reply: when the model begins it,
+// the session's stream is exactly the prompt of these messages.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class Chat {
   Status add(ChatRole role, std::span<const char> text, Error* error);
   // Generates a reply and adds it as a message. The oldest turns are dropped until the prompt and reply_tokens fit.
   Status reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data, Error* error);
-  // Removes the last turn or, with `only_reply`, only its last message. This must be a reply.
+  // Removes the last turn or, with `only_reply`, only its last message, which must be a reply.
   Status undo(bool only_reply, Error* error);
   // Removes all messages.
   void reset();

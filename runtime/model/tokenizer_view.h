@@ -63,7 +63,7 @@ enum SpaceRule : uint8_t {
   kAllSpaceRules = 31
 };
 
-// The maximum number of combining classes in a model. It limits how often a mark is read. Unicode has 55 besides 0.
+// The maximum number of combining classes in a model, which limits how often a mark is read. Unicode has 55 besides 0.
 inline constexpr int kMaxCombiningClasses = 64;
 
 // The flag of a trie unit that contains a value. Every other unit contains the byte that leads to it, an offset, and

@@ -32,7 +32,7 @@ constexpr uint32_t premature_layer_count(uint32_t layer_count) {
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
 // Applies DoLa, decoding by contrasting layers (Chuang et al. 2023). DoLa compares the last layer's distribution p with
-// the distribution q of each candidate layer. It takes the q with the largest Jensen-Shannon divergence from p; among
+// the distribution q of each candidate layer, and takes the q with the largest Jensen-Shannon divergence from p; among
 // equals, the lowest layer wins. Then mixed = ln p - ln q where p >= dola_relative_top * max p, and -infinity
 // elsewhere. The candidates are every other layer of the lower half (kLow) or of the upper half (kHigh). Requires the
 // last row and the logits (KvSequence::ensure_last_row(), ensure_logits()); the logits stay as they are. `memory` has

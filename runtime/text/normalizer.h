@@ -30,7 +30,7 @@ struct NormalizedSize {
 };
 NormalizedSize measure_normalized(const NormalizerView& normalizer, std::span<const char> text);
 
-// Writes the normalized text. It has the measured size.
+// Writes the normalized text, which has the measured size.
 void normalize(const NormalizerView& normalizer, std::span<const char> text, const NormalizedSize& size, char* output);
 
 }  // namespace sotto

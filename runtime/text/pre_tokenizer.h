@@ -11,7 +11,7 @@ namespace sotto {
 // Returns the end of the word that starts at `start` < text.size().
 size_t word_end(std::span<const char> text, size_t start);
 
-// Returns the end in `text` of the first word of " " + text. It may be 0. The text is not empty.
+// Returns the end in `text` of the first word of " " + text, which may be 0. The text must not be empty.
 size_t word_end_after_space(std::span<const char> text);
 
 }  // namespace sotto

@@ -17,7 +17,7 @@
 namespace sotto {
 namespace {
 
-// Finds added and special tokens. They are matched as literal text before BPE.
+// Finds added and special tokens, which are matched as literal text before BPE.
 class AddedTokenFinder {
  public:
   // If `parse_special` is false, special tokens are not found.

@@ -9,7 +9,7 @@ namespace sotto {
 namespace {
 
 // Calls visit(token) for all tokens that are prefixes of the rest of a word, from short to long. The candidates are a
-// range of the sorted tokens. It shrinks with each byte.
+// range of the sorted tokens, which shrinks with each byte.
 template <typename Visit>
 void for_each_prefix(const TokenizerView& tokenizer, const Word& word, size_t start, Visit visit) {
   const auto sorted = tokenizer.sorted_tokens;

@@ -203,8 +203,8 @@ class SubsetConstruction {
     steps_.truncate(static_cast<size_t>(end - steps_.begin()));
   }
 
-  // Adds one edge per symbol. It leads to the closure of the symbol's targets. Neighbouring symbols often have the same
-  // targets; their closure is then computed only once.
+  // Adds one edge per symbol, which leads to the closure of the symbol's targets. Neighbouring symbols often have the
+  // same targets, whose closure is then computed only once.
   void add_edges(uint32_t state, Dfa* dfa) {
     const auto same_targets = [&](size_t a, size_t b, size_t count) {
       for (size_t i = 0; i < count; ++i) {

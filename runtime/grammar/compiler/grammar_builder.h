@@ -44,7 +44,7 @@ struct Expression {
   uint32_t size;  // number of states with all repetitions written out, or UINT32_MAX if there are more
 };
 
-// A member of a set. It does not match the empty string.
+// A member of a set, which never matches the empty string.
 struct SetMember {
   uint32_t rule;     // rule of the member as the first one of a text
   uint32_t more;     // rule of the member after another one, for example with a comma
@@ -76,7 +76,7 @@ class GrammarBuilder {
   // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
   void prefer_literals(uint32_t rule) { rules_[rule].prefers_literals = true; }
-  // Defines a rule. It must not have a body yet.
+  // Defines a rule that has no body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
   // Begins a list of intervals, to which add_interval() adds, and returns its start for characters() or tokens().

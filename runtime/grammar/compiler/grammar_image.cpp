@@ -233,7 +233,7 @@ Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** gr
 struct ImageHead {
   uint32_t root;  // distance from this field to the table
   uint8_t identifier[4];
-  // The next three fields are the vtable. It describes the layout of the table: sizes and positions in bytes.
+  // The next three fields are the vtable, which describes the layout of the table: sizes and positions in bytes.
   uint16_t layout_size;
   uint16_t table_size;
   uint16_t version_position;

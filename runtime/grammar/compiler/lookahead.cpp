@@ -221,8 +221,8 @@ bool Lookahead::holds(uint32_t state) const {
          ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
-// Sets kTakes and kMayTake. Only states with these flags can have single classes, endless classes or a count. They are
-// few.
+// Sets kTakes and kMayTake. Only states with these flags, which are few, can have single classes, endless classes or a
+// count.
 void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
@@ -251,7 +251,7 @@ void Lookahead::find_singles(GrammarState* states) const {
 
 // Finds the states after which strings of any length over the classes may follow. The function first assumes this for
 // all states that may take the classes. Then it withdraws the assumption from states that lead to a state without it,
-// until nothing changes. If the sweeps do not suffice, it withdraws the assumption from all states. This is always
+// until nothing changes. If the sweeps do not suffice, it withdraws the assumption from all states, which is always
 // safe, because lookahead is a lower bound.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;

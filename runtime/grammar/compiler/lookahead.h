@@ -42,8 +42,8 @@ struct Utf8Transition {
 // 256.
 uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
-// The places inside characters that a walk has entered. It does not enter them again. Forgetting a place costs only
-// time.
+// The places inside characters that a walk has entered, so that it does not enter them again. Forgetting a place costs
+// only time.
 class EnteredPlaces {
  public:
   // Returns false if the place is known to have been entered before.

@@ -98,7 +98,7 @@ class FreeTextRules {
   }
 
   // Returns the body of a state's rule. The text may end in every state or in none. A character leads to the rule of
-  // the next state. This is the first state if the character continues no stop.
+  // the next state, which is the first state if the character continues no stop.
   uint32_t body(uint32_t state) {
     GrammarBuilder::List choices;
     if (may_end_) builder_.append(choices, builder_.empty());

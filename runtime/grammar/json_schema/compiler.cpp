@@ -145,8 +145,8 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
   return Status::kOk;
 }
 
-// Builds a schema with the only keyword $ref or anyOf as a choice between the rules of other schemas. These rules are
-// then shared, not expanded. Leaves `*expression` unchanged for any other schema.
+// Builds a schema with the only keyword $ref or anyOf as a choice between the rules of other schemas, so that these
+// rules are shared, not expanded. Leaves `*expression` unchanged for any other schema.
 Status SchemaCompiler::alternatives_of_references(uint32_t schema, uint32_t* expression) {
   if (document_.kind(schema) != JsonKind::kObject) return Status::kOk;
   uint32_t only = kNoIndex;

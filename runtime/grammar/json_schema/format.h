@@ -19,7 +19,7 @@ namespace sotto {
 // Returns whether the standard defines the format. Other formats are annotations.
 bool is_known_format(std::string_view name);
 
-// Parses the regular expression of a format. It matches whole strings. Returns false if the format is known but not
+// Parses the regular expression of a format, which matches whole strings. Returns false if the format is known but not
 // supported.
 bool parse_format(std::string_view name, RegexTree& tree, Workspace& workspace);
 

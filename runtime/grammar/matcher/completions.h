@@ -38,9 +38,8 @@ class Completions {
 
   // Returns the number of tokens of a non-empty string from the state to the end of its rule, or kNoCompletion.
   uint32_t completion_of(uint32_t state) const { return state_completions_[state]; }
-  // Returns the number of tokens between the end of a called rule and the end of the caller's rule. The caller
-  // continues in `state`. `count` is the number of repetitions that a loop has read before, or the set of members
-  // (GrammarLoop).
+  // Returns the number of tokens between the end of a called rule and the end of the caller's rule, which continues in
+  // `state`. `count` is the number of repetitions that a loop has read before, or the set of members (GrammarLoop).
   uint32_t after_call(uint32_t state, uint32_t loop, uint64_t count) const;
 
  private:

@@ -67,7 +67,7 @@ class LazyAutomaton {
   }
   // Steps by several bytes. Overwrites the trail.
   StepResult step_bytes(std::span<const char> bytes, Pin* set);
-  // Computes the set after an end token. It accepts and has no successors.
+  // Computes the set after an end token, which accepts and has no successors.
   StepResult make_end(Pin* to);
   StepResult unite(const Pin* a, const Pin* b, Pin* to);
   StepResult truncate(const Pin* from, uint32_t depth, Pin* to);

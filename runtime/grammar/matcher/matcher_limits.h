@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// Returns `given`, with zeros replaced by estimates. They suffice for fast operation unless the grammar is very
+// Returns `given`, with zeros replaced by estimates that suffice for fast operation unless the grammar is very
 // ambiguous. `token_count` is the size of the vocabulary, or 0 without one.
 MatcherParams resolve_limits(const MatcherParams& given, const CompiledGrammar& grammar, uint32_t token_count);
 

@@ -9,7 +9,7 @@
 //   If no new set appears, strings of any length are possible; if some character is impossible, strings up to that
 //   length are. Unlike the lookahead, the search takes the whole stack into account: strings that leave a rule and
 //   continue in its caller, and several stacks that accept different characters. It is rarely needed, but bounds the
-//   slowest masks (README.md has the figures). If it exceeds its budget, it reports that nothing may follow. This is
+//   slowest masks (README.md has the figures). If it exceeds its budget, it reports that nothing may follow, which is
 //   always safe.
 #pragma once
 

@@ -163,7 +163,7 @@ class StackStore {
   uint32_t set_count() const { return counts_.sets; }
   const StoreCounts& counts() const { return counts_; }
 
-  // Each function below may divide the block again. This moves the arrays but keeps the ids.
+  // Each function below may divide the block again, which moves the arrays but keeps the ids.
 
   // Finds or stores the node with these frames, which must be sorted by frame_less. Returns false if there is not
   // enough memory.

@@ -293,7 +293,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   return rules[0] == kNoIndex ? bodies[0] : builder_.reference(rules[0]);
 }
 
-// Appends characters. They must be greater than all characters so far.
+// Appends characters, which must be greater than all characters so far.
 void RegexGrammar::join(Interval characters) {
   if (!intervals_.empty() && intervals_.back().last + 1 == characters.first) {
     intervals_.back().last = characters.last;

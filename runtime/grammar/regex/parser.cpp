@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kMaxGroupNesting = 512;
 
-// Adds the intervals of a property. They are stored as gaps and lengths with 7 bits per byte.
+// Adds the intervals of a property, which are stored as gaps and lengths with 7 bits per byte.
 void add_property(const RegexProperty& property, GrowingArray<Interval>& intervals) {
   const uint8_t* at = kRegexPropertyIntervals + property.first;
   const uint8_t* end = at + property.size;

@@ -1,4 +1,4 @@
-// The parser of regular expressions. It builds a tree. The dialect is ECMA-262 with the u flag, as JSON Schema
+// The parser of regular expressions, which builds a tree. The dialect is ECMA-262 with the u flag, as JSON Schema
 // recommends, and the parts of Annex B that existing patterns need (a literal '{', '[\w-.]').
 #pragma once
 

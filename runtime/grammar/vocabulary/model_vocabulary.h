@@ -25,7 +25,7 @@ Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* err
 Status create_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
                                Error* error);
 
-// Version of the section. It increases with every change to TrieNode or the arrays. Its upper half is the version of
+// Version of the section, which increases with every change to TrieNode or the arrays. Its upper half is the version of
 // the text summaries.
 inline constexpr uint32_t kPreparedVersion = kPrefilterVersion << 16 | 1;
 

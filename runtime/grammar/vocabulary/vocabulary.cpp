@@ -83,7 +83,7 @@ size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t
 constexpr uint32_t kMaxCountedTokens = 1u << 18;
 
 // Returns the tokens that have text, in byte order and in batches. Each batch consists of the smallest tokens after the
-// previous batch, collected in a heap. This avoids the memory for sorting all tokens.
+// previous batch, collected in a heap, which avoids the memory for sorting all tokens.
 class TokenBatches {
  public:
   explicit TokenBatches(const VocabularySource& source) : source_(source) {}

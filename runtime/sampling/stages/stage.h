@@ -1,5 +1,5 @@
-// The stages of the chain. A stage is a function that changes logits or drops tokens. It runs only if its parameters in
-// `StageInput::params` turn it on.
+// The stages of the chain. A stage is a function that changes logits or drops tokens, and runs only if its parameters
+// in `StageInput::params` turn it on.
 #pragma once
 
 #include <cstddef>
