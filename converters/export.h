@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// Options of both functions. They throw std::runtime_error if the format cannot express the model.
+// Options of both functions, which throw std::runtime_error if the format cannot express the model.
 struct ExportOptions {
   const TokenizerView* tokenizer = nullptr;                       // null if there is none
   std::function<void(double fraction)> progress = [](double) {};  // may throw to stop

@@ -14,7 +14,7 @@
 
 namespace sotto {
 
-// Returns the format that turns messages into the same prompt as the Jinja template `chat_template`. It is found by
+// Returns the format that turns messages into the same prompt as the Jinja template `chat_template`, which is found by
 // rendering conversations, and then checked against other conversations. If there is none, returns an empty string and
 // adds the reason to `notes`, the remarks for the user. The members of `special_tokens` are variables of the template,
 // such as "eos_token".

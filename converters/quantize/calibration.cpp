@@ -70,7 +70,7 @@ std::vector<float> importance_of_qkv(const std::vector<float>& qkv, const ModelS
   return importance;
 }
 
-// Returns at most kRows rows at equal distances. They suffice for optimize_channels(); all rows would make it slow.
+// Returns at most kRows rows at equal distances, which suffice for optimize_channels(); all rows would make it slow.
 std::vector<float> some_rows(const std::vector<float>& x, size_t width) {
   constexpr size_t kRows = 1024;
   const size_t rows = x.size() / width;

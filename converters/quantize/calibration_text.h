@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// Samples windows from the checkpoint with int8 weights. This is fast and gives the same tokens on every machine. If
+// Samples windows from the checkpoint with int8 weights, which is fast and gives the same tokens on every machine. If
 // the model has an end-of-text token, half of the windows begin with it; all others begin with a random token.
 std::vector<TokenWindow> write_calibration_text(const Checkpoint& checkpoint, const WriteOptions& options);
 

@@ -33,7 +33,7 @@ class ErrorFeedback {
   // weights, a block shares a scale.
   static constexpr size_t kBlock = 32;
 
-  // `x` is (row, input). `damping` times the mean variance is added to every variance. This keeps the compensated
+  // `x` is (row, input). `damping` times the mean variance is added to every variance, which keeps the compensated
   // weights close to the original ones.
   ErrorFeedback(std::vector<float> x, size_t inputs, float damping, unsigned thread_count);
 

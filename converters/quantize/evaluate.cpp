@@ -24,7 +24,7 @@ size_t argmax(std::span<const float> x) {
   return static_cast<size_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-// Sums over predictions. They become means at the end.
+// Sums over predictions, which become means at the end.
 struct FloatSums {
   size_t prediction_count = 0;
   size_t logit_count = 0;

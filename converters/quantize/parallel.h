@@ -1,5 +1,5 @@
-// Runs loops on several threads. Each index must write only its own results. They then do not depend on the number of
-// threads.
+// Runs loops on several threads. Each index must write only its own results, so that they do not depend on the number
+// of threads.
 #pragma once
 
 #include <algorithm>

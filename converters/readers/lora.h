@@ -12,7 +12,7 @@
 namespace sotto {
 
 // Adds the products of the adapter to the tensors, and replaces the tensors that it contains as a whole. `inputs_first`
-// returns whether a tensor is stored as (inputs, outputs). This must agree with PEFT's fan_in_fan_out. Throws a
+// returns whether a tensor is stored as (inputs, outputs), which must agree with PEFT's fan_in_fan_out. Throws a
 // std::runtime_error that names the file if the adapter is not a LoRA or does not fit the checkpoint.
 void merge_adapter(const Adapter& adapter, const std::function<bool(const std::string& name)>& inputs_first,
                    Tensors& tensors);

@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// Returns the path of the checkpoint file. It may not exist. `path` is the file or its directory.
+// Returns the path of the checkpoint file, which need not exist. `path` is the file or its directory.
 std::filesystem::path file_of(const std::filesystem::path& path, const char* name) {
   return std::filesystem::is_directory(path) ? path / name : path;
 }

@@ -75,7 +75,7 @@ class HeaderReader {
     offset_ += count * size;
   }
 
-  // Throws unless the rest of the file can hold `count` elements of at least `size` bytes. This bounds allocations.
+  // Throws unless the rest of the file can hold `count` elements of at least `size` bytes, which bounds allocations.
   void require(uint64_t count, uint64_t size) const {
     if (count <= remaining() / size) return;
     fail(std::to_string(count) + " elements of " + std::to_string(size) + " bytes or more do not fit the header; " +

@@ -287,7 +287,7 @@ void PytorchFile::add_tensors(const PickleValue& dict, const std::string& prefix
   }
 }
 
-// Reads the arguments of _rebuild_tensor_v2 that matter: storage, offset, shape and strides. They come first.
+// Reads the first arguments of _rebuild_tensor_v2, the only ones that matter: storage, offset, shape and strides.
 // _rebuild_tensor_v3 also has the element type, at position 6. A storage is ("storage", type, key, device, number of
 // elements).
 TensorEntry PytorchFile::parse_tensor(const PickleValue& value, const std::string& where) const {

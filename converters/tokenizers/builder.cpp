@@ -164,8 +164,8 @@ void Builder::put_tokens() {
   sort_by_bytes(&data_.added_tokens);
 }
 
-// Builds a hash index with linear probing, and doubles it until every run is shorter than kLongestIndexRun. This bounds
-// the time of a lookup.
+// Builds a hash index with linear probing, and doubles it until every run is shorter than kLongestIndexRun, which
+// bounds the time of a lookup.
 void Builder::put_merge_index() {
   const size_t min_slots = std::bit_ceil(2 * data_.merges.size() + 1);
   size_t slot_count = min_slots;

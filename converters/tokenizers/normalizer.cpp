@@ -192,7 +192,7 @@ class Reader {
 
   NormalizerData& tables() { return result_.tables; }
 
-  // Returns the table of the next step. It is applied before or after the other normalizations.
+  // Returns the table of the next step, which is applied before or after the other normalizations.
   CharacterSteps& next_table() {
     const bool is_last = form_ == Form::kComposed || !tables().rule_trie.empty() || tables().space_rules != 0;
     return is_last || !last_.is_empty() ? last_ : first_;

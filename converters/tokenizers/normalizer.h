@@ -22,7 +22,7 @@ struct Normalizer {
 // empty. Throws a std::runtime_error that names the component if the runtime cannot reproduce it.
 Normalizer read_normalizer(const nlohmann::json& component, const std::string& space);
 
-// Reads the compiled rules of SentencePiece ("precompiled_charsmap"). They may be empty.
+// Reads the compiled rules of SentencePiece ("precompiled_charsmap"), which may be empty.
 void read_rules(std::string_view charsmap, NormalizerData* tables);
 
 // Returns whether a normalizer puts spaces around Chinese characters.

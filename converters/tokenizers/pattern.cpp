@@ -359,7 +359,7 @@ class Program {
     allows_end.push_back(allow_end);
     return static_cast<uint32_t>(sets.size() - 1);
   }
-  // Writes a jump to `target` as the instruction `at`. It must be free.
+  // Writes a jump to `target` as the instruction `at`, which must be free.
   void jump(uint32_t at, uint32_t target) { code[at] = {Instruction::kFork, 0, target, target}; }
 
   // Compiles a node, beginning with the free instruction `at`. Returns the free instruction that follows a match of the

@@ -21,7 +21,7 @@ void add_version(Command& program, const std::string& text);
 // commands instead of the last two.
 void add_documentation(Command& program);
 
-// Returns the help of a command. It lists each option under its one or two main names.
+// Returns the help of a command, which lists each option under its one or two main names.
 std::string help_text(const Command& command);
 
 // Returns the help of those options of `command` whose heading begins with `group`, ignoring case, or "" if there are

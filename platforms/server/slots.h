@@ -47,7 +47,7 @@ struct SlotParams {
   const std::atomic<bool>* cancels = nullptr;  // set to end all generations
 };
 
-// One session. It answers a request at a time with all of its choices.
+// One session, which answers a request at a time with all of its choices.
 class Slot {
  public:
   // The slots of a batcher generate together.
@@ -82,7 +82,7 @@ class Slots {
  public:
   Slots(const LoadedModel& model, const SlotParams& params, size_t count);
 
-  // Waits for a free slot. It becomes free again when the pointer is destroyed.
+  // Waits for a free slot, which becomes free again when the pointer is destroyed.
   using Lease = std::unique_ptr<Slot, std::function<void(Slot*)>>;
   Lease take();
 

@@ -1,4 +1,4 @@
-// A live view of the sequences of a search on a terminal, one line per sequence. It is erased at the end.
+// A live view of the sequences of a search on a terminal, one line per sequence, which is erased at the end.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The options --preset and --params. They set the values that all other options change.
+// The options --preset and --params, which set the values that all other options change.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 namespace sotto::cli {
 namespace {
 
-// The session that Ctrl-C cancels. It is global because a signal handler receives no context.
+// The session that Ctrl-C cancels, which is global because a signal handler receives no context.
 std::atomic<sotto_session*> running_session = nullptr;
 static_assert(std::atomic<sotto_session*>::is_always_lock_free);
 

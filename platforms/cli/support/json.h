@@ -102,7 +102,7 @@ Json parse_json(std::string_view text);
 // Parses a text, and returns no value if it is not JSON.
 std::optional<Json> try_parse_json(std::string_view text);
 
-// Parses JSON written by Python. It may contain the numbers NaN, Infinity and -Infinity. They become strings that
+// Parses JSON written by Python, which may contain the numbers NaN, Infinity and -Infinity. They become strings that
 // to_float() accepts.
 Json parse_python_json(const std::string& text);
 

@@ -63,7 +63,7 @@ void check_range(const char* option, uint32_t value, uint32_t min, uint32_t max)
                 " to " + std::to_string(max));
 }
 
-// Returns the largest use of memory while the model is loaded. Each int8 layer is packed from pages of the file. These
+// Returns the largest use of memory while the model is loaded. Each int8 layer is packed from pages of the file, which
 // are then released; the head, the last one, is often the largest.
 uint64_t loading_bytes(const PlannedModel& model, const WeightBytes& weights, uint64_t object, uint64_t norms) {
   const uint64_t embedding = model.embedding_size, feed_forward = model.feed_forward_size;

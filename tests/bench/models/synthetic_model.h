@@ -1,4 +1,4 @@
-// Models with random weights. They suffice because speed and memory depend only on shapes.
+// Models with random weights, which suffice because speed and memory depend only on shapes.
 #pragma once
 
 #include <filesystem>

@@ -30,7 +30,7 @@ struct Pipe {
     if (pipe(ends) != 0) throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
     from = ends[0];
     to = ends[1];
-    // Closes the pipe in other peers. It would otherwise stay open there.
+    // Closes the pipe in other peers, where it would otherwise stay open.
     fcntl(from, F_SETFD, FD_CLOEXEC);
     fcntl(to, F_SETFD, FD_CLOEXEC);
   }
