@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// A request, possibly from another thread, to stop the call in progress or the next one.
+// A request to stop the call in progress or the next one, which another thread may make.
 class Cancellation {
  public:
   void request() { flag_.store(1, std::memory_order_relaxed); }

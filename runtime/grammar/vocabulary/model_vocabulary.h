@@ -40,7 +40,7 @@ struct PreparedVocabulary {
 // Returns the bytes of the arrays.
 size_t prepared_vocabulary_size(uint32_t token_count, size_t text_count, size_t node_count);
 
-// Verifies that arrays, possibly from an untrusted file, equal those that build_vocabulary() would make from the
+// Verifies that arrays, which may come from an untrusted file, equal those that build_vocabulary() would make from the
 // source, and otherwise returns kModelCorrupt. The vocabulary refers to the arrays and the source.
 Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVocabulary& prepared,
                                 Vocabulary* vocabulary, Error* error);
