@@ -23,7 +23,9 @@ def default_text(field: t.Field) -> str:
         return " ".join(f"`{t.c_string(text)}`" for text in field.default)
     if isinstance(field.default, str):
         return f"`{field.default}`"
-    return "none" if field.default is None else t.number_text(field.default)
+    if field.default is None:
+        return "none"
+    return t.number_text(field.default) + (" (off)" if field.kind == "number" and field.off == field.default else "")
 
 
 def range_text(field: t.Field) -> str:

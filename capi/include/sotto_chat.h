@@ -47,7 +47,7 @@ enum {
   SOTTO_CHAT_ALPACA = 3
 };
 
-/* Parameters of a conversation. They determine how much memory it needs. */
+/* Parameters of a conversation, which determine how much memory it needs. */
 typedef struct sotto_chat_params {
   uint32_t struct_size;
   /* Number of context tokens reserved for a reply. It must be less than context_tokens of the

@@ -172,7 +172,7 @@ typedef struct sotto_grammar_params {
   uint32_t schema_order;
   /* If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   uint32_t parallel_tool_calls;
-  /* Maximum number of elementary steps in which a schema is translated. It bounds the time; the
+  /* Maximum number of elementary steps in which a schema is translated, which bounds the time; the
    * default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
    * Default: 100000000. Range: at least 1. */
   uint32_t max_schema_steps;
@@ -227,8 +227,8 @@ typedef struct sotto_matcher_params {
    * that is appended as a whole counts as one token. Only the grammar is considered: bans and
    * filters of a sampler may leave no token. Default: 0 (no limit). */
   uint32_t finish_within;
-  /* Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails
-   * with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1. */
+  /* Maximum number of elementary steps of a call, which bounds its time. A call that needs more
+   * fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1. */
   uint64_t step_budget;
 
   /* ---- Capacities. The automatic values suffice for all but very ambiguous grammars ---- */

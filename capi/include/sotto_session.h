@@ -72,7 +72,7 @@ enum {
   SOTTO_FEATURE_GUIDE = 4
 };
 
-/* Parameters of a session. They determine how much memory it needs. */
+/* Parameters of a session, which determine how much memory it needs. */
 typedef struct sotto_session_params {
   uint32_t struct_size;
   /* Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions.
@@ -175,9 +175,9 @@ typedef struct sotto_alternative {
 /* A generated token and the text that became available with it. The session owns it; it is valid
  * until the next call with the session. */
 typedef struct sotto_piece {
-  /* Whole UTF-8 characters, possibly none. An incomplete character is withheld, and so is text that
-   * may be the start of a stop string. Bytes that cannot be part of any character are replaced by
-   * U+FFFD. */
+  /* Whole UTF-8 characters; there may be none. An incomplete character is withheld, and so is text
+   * that may be the start of a stop string. Bytes that cannot be part of any character are replaced
+   * by U+FFFD. */
   const char* text;
   size_t text_size;
   /* The token, or -1 if the piece contains only text that was withheld before. */
@@ -351,11 +351,11 @@ typedef struct sotto_stop_params {
    * per token. Default: 0 (off). */
   uint64_t max_time_ns;
   /* Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
-   * repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and 1
-   * if the text only repeats itself. It is the mean of three measures. Let n tokens contain d
-   * distinct tokens and b distinct adjacent pairs, and let s be the length of the longest sequence
-   * that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1)
-   * and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1. */
+   * repetition_window tokens exceeds this limit. Repetitiveness is the mean of three measures, from
+   * 0 if nothing is repeated to 1 if the text only repeats itself. Let n tokens contain d distinct
+   * tokens and b distinct adjacent pairs, and let s be the length of the longest sequence that
+   * occurs twice, where the occurrences may overlap. The measures are max(0, 1 - 2 d / n), 1 - b /
+   * (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1. */
   float repetition_limit;
   /* Number of recent tokens that repetition_limit examines. Only the newest 256 of them count.
    * Default: 64. Range: 8 to context_tokens. */

@@ -5,7 +5,7 @@ package sotto
 // #include "bridge.h"
 import "C"
 
-// ChatParams: parameters of a conversation. They determine how much memory it needs.
+// ChatParams: parameters of a conversation, which determine how much memory it needs.
 type ChatParams struct {
 	// Number of context tokens reserved for a reply. It must be less than context_tokens of the session. Default: 256.
 	// Range: 1 to 1048576.
@@ -91,7 +91,7 @@ type GrammarParams struct {
 	SchemaOrder bool
 	// If true, the text is an array of one or more calls instead of a single call. Default: 0.
 	ParallelToolCalls bool
-	// Maximum number of elementary steps in which a schema is translated. It bounds the time; the default is about a
+	// Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
 	// second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
 	MaxSchemaSteps uint32
 }
@@ -163,7 +163,7 @@ type MatcherParams struct {
 	// as one token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0
 	// (no limit).
 	FinishWithin uint32
-	// Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails with
+	// Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
 	// GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
 	StepBudget uint64
 	// Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
@@ -696,7 +696,7 @@ func (p *SearchParams) fill(c *C.sotto_search_params, a *arena) {
 	c.phrases, c.phrase_count = a.tokenLists(p.Phrases)
 }
 
-// SessionParams: parameters of a session. They determine how much memory it needs.
+// SessionParams: parameters of a session, which determine how much memory it needs.
 type SessionParams struct {
 	// Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
 	// model's maximum). Range: 16 to max_context_tokens.
@@ -780,10 +780,10 @@ type StopParams struct {
 	// 0 (off).
 	MaxTimeNS uint64
 	// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-	// this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-	// three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
-	// the longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n -
-	// 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+	// this limit. Repetitiveness is the mean of three measures, from 0 if nothing is repeated to 1 if the text only
+	// repeats itself. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
+	// the longest sequence that occurs twice, where the occurrences may overlap. The measures are max(0, 1 - 2 d / n),
+	// 1 - b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
 	RepetitionLimit float32
 	// Number of recent tokens that repetition_limit examines. Only the newest 256 of them count. Default: 64. Range: 8
 	// to context_tokens.

@@ -353,7 +353,7 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
      StageKind::kWatermark},
 };
 
-// Parameters of a conversation. They determine how much memory it needs.
+// Parameters of a conversation, which determine how much memory it needs.
 struct ChatParams {
   static constexpr uint32_t kMaxReplyTokens = 1048576;
   static constexpr uint32_t kMaxHistoryBytes = 16777216;
@@ -466,7 +466,7 @@ struct SearchParams {
   void* step_user_data = nullptr;
 };
 
-// Parameters of a session. They determine how much memory it needs.
+// Parameters of a session, which determine how much memory it needs.
 struct SessionParams {
   static constexpr uint32_t kMaxBatchTokens = 4096;
   static constexpr uint32_t kMaxThreadCount = 64;

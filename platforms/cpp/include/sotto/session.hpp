@@ -22,7 +22,7 @@ class Piece {
  public:
   explicit Piece(const sotto_piece* piece = nullptr) : piece_(piece) {}
 
-  // Returns whole UTF-8 characters, possibly none.
+  // Returns whole UTF-8 characters; there may be none.
   std::string_view text() const { return {piece_->text, piece_->text_size}; }
   Token token() const { return piece_->token; }  // -1 if the piece contains only text that was withheld before
   std::string_view bytes() const { return {piece_->bytes, piece_->byte_count}; }

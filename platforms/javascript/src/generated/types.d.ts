@@ -543,7 +543,7 @@ export declare const DraftSource: {
 };
 export type DraftSource = number;
 
-/** Parameters of a conversation. They determine how much memory it needs. */
+/** Parameters of a conversation, which determine how much memory it needs. */
 export interface ChatParams {
   /**
    * Number of context tokens reserved for a reply. It must be less than context_tokens of the session. Default: 256.
@@ -621,7 +621,7 @@ export interface GrammarParams {
   /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
   parallelToolCalls?: boolean;
   /**
-   * Maximum number of elementary steps in which a schema is translated. It bounds the time; the default is about a
+   * Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
    * second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
    */
   maxSchemaSteps?: number;
@@ -648,7 +648,7 @@ export interface MatcherParams {
    */
   finishWithin?: number;
   /**
-   * Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails with
+   * Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
    * GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
    */
   stepBudget?: number | bigint;
@@ -953,7 +953,7 @@ export interface SearchParams {
   phraseGroups?: readonly (number)[];
 }
 
-/** Parameters of a session. They determine how much memory it needs. */
+/** Parameters of a session, which determine how much memory it needs. */
 export interface SessionParams {
   /**
    * Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
@@ -1017,10 +1017,10 @@ export interface StopParams {
   maxTimeNs?: number | bigint;
   /**
    * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-   * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-   * three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
-   * the longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1)
-   * and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
+   * this limit. Repetitiveness is the mean of three measures, from 0 if nothing is repeated to 1 if the text only
+   * repeats itself. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
+   * the longest sequence that occurs twice, where the occurrences may overlap. The measures are max(0, 1 - 2 d / n),
+   * 1 - b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1.
    */
   repetitionLimit?: number;
   /**

@@ -23,7 +23,7 @@ Text = Union[str, bytes]
 
 @dataclass(frozen=True)
 class ChatParams:
-    """Parameters of a conversation. They determine how much memory it needs."""
+    """Parameters of a conversation, which determine how much memory it needs."""
 
     reply_tokens: int | None = None
     """Number of context tokens reserved for a reply. It must be less than context_tokens of the session. Default: 256.
@@ -85,7 +85,7 @@ class GrammarParams:
     parallel_tool_calls: bool | None = None
     """If true, the text is an array of one or more calls instead of a single call. Default: 0."""
     max_schema_steps: int | None = None
-    """Maximum number of elementary steps in which a schema is translated. It bounds the time; the default is about a
+    """Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
     second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1."""
 
 
@@ -107,7 +107,7 @@ class MatcherParams:
     one token. Only the grammar is considered: bans and filters of a sampler may leave no token. Default: 0
     (no limit)."""
     step_budget: int | None = None
-    """Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails with
+    """Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
     GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1."""
     node_count: int | None = None
     """Number of stack nodes. A stack node records positions at which rules have called other rules. Default:
@@ -380,7 +380,7 @@ class SearchParams:
 
 @dataclass(frozen=True)
 class SessionParams:
-    """Parameters of a session. They determine how much memory it needs."""
+    """Parameters of a session, which determine how much memory it needs."""
 
     context_tokens: int | None = None
     """Number of slots in the KV ring. A model with fewer than 16 positions uses all of its positions. Default: 0 (the
@@ -427,10 +427,10 @@ class StopParams:
     0 (off)."""
     repetition_limit: float | None = None
     """Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-    this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-    three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of the
-    longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and
-    min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1."""
+    this limit. Repetitiveness is the mean of three measures, from 0 if nothing is repeated to 1 if the text only
+    repeats itself. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of the
+    longest sequence that occurs twice, where the occurrences may overlap. The measures are max(0, 1 - 2 d / n), 1 - b /
+    (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0 to 1."""
     repetition_window: int | None = None
     """Number of recent tokens that repetition_limit examines. Only the newest 256 of them count. Default: 64. Range: 8
     to context_tokens."""

@@ -542,7 +542,7 @@ pub struct sotto_text {
     pub size: usize,
 }
 
-/// Parameters of a conversation. They determine how much memory it needs.
+/// Parameters of a conversation, which determine how much memory it needs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_chat_params {
@@ -657,8 +657,8 @@ pub struct sotto_grammar_params {
     pub schema_order: u32,
     /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
     pub parallel_tool_calls: u32,
-    /// Maximum number of elementary steps in which a schema is translated. It bounds the time; the
-    /// default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
+    /// Maximum number of elementary steps in which a schema is translated, which bounds the time;
+    /// the default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
     /// Default: 100000000. Range: at least 1.
     pub max_schema_steps: u32,
 }
@@ -681,7 +681,7 @@ pub struct sotto_matcher_params {
     /// Text that is appended as a whole counts as one token. Only the grammar is considered: bans
     /// and filters of a sampler may leave no token. Default: 0 (no limit).
     pub finish_within: u32,
-    /// Maximum number of elementary steps of a call. It bounds the time. A call that needs more
+    /// Maximum number of elementary steps of a call, which bounds its time. A call that needs more
     /// fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
     pub step_budget: u64,
     /// Number of stack nodes. A stack node records positions at which rules have called other
@@ -1172,7 +1172,7 @@ pub struct sotto_executor {
     pub executor_context: *mut c_void,
 }
 
-/// Parameters of a session. They determine how much memory it needs.
+/// Parameters of a session, which determine how much memory it needs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_session_params {
@@ -1285,8 +1285,8 @@ pub struct sotto_alternative {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_piece {
-    /// Whole UTF-8 characters, possibly none. An incomplete character is withheld, and so is text
-    /// that may be the start of a stop string. Bytes that cannot be part of any character are
+    /// Whole UTF-8 characters; there may be none. An incomplete character is withheld, and so is
+    /// text that may be the start of a stop string. Bytes that cannot be part of any character are
     /// replaced by U+FFFD.
     pub text: *const u8,
     pub text_size: usize,
@@ -1337,12 +1337,12 @@ pub struct sotto_stop_params {
     /// per token. Default: 0 (off).
     pub max_time_ns: u64,
     /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
-    /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated and
-    /// 1 if the text only repeats itself. It is the mean of three measures. Let n tokens contain d
+    /// repetition_window tokens exceeds this limit. Repetitiveness is the mean of three measures,
+    /// from 0 if nothing is repeated to 1 if the text only repeats itself. Let n tokens contain d
     /// distinct tokens and b distinct adjacent pairs, and let s be the length of the longest
-    /// sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 -
-    /// b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off). Range: 0
-    /// to 1.
+    /// sequence that occurs twice, where the occurrences may overlap. The measures are max(0, 1 - 2
+    /// d / n), 1 - b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default: 0 (off).
+    /// Range: 0 to 1.
     pub repetition_limit: f32,
     /// Number of recent tokens that repetition_limit examines. Only the newest 256 of them count.
     /// Default: 64. Range: 8 to context_tokens.

@@ -860,7 +860,7 @@ impl Stop {
     }
 }
 
-/// Parameters of a conversation. They determine how much memory it needs.
+/// Parameters of a conversation, which determine how much memory it needs.
 #[derive(Clone)]
 pub struct ChatParams {
     pub(crate) raw: sys::sotto_chat_params,
@@ -952,9 +952,9 @@ impl GrammarParams {
         schema_order: bool,
         /// If true, the text is an array of one or more calls instead of a single call. Default: 0.
         parallel_tool_calls: bool,
-        /// Maximum number of elementary steps in which a schema is translated. It bounds the time;
-        /// the default is about a second. A schema that needs more fails with GRAMMAR_TOO_LARGE.
-        /// Default: 100000000. Range: at least 1.
+        /// Maximum number of elementary steps in which a schema is translated, which bounds the
+        /// time; the default is about a second. A schema that needs more fails with
+        /// GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
         max_schema_steps: u32,
     }
 
@@ -1040,8 +1040,8 @@ impl MatcherParams {
         /// number. Text that is appended as a whole counts as one token. Only the grammar is
         /// considered: bans and filters of a sampler may leave no token. Default: 0 (no limit).
         finish_within: u32,
-        /// Maximum number of elementary steps of a call. It bounds the time. A call that needs more
-        /// fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
+        /// Maximum number of elementary steps of a call, which bounds its time. A call that needs
+        /// more fails with GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
         step_budget: u64,
         /// Number of stack nodes. A stack node records positions at which rules have called other
         /// rules. Default: 0 (automatic). Range: 16 to 268435456.
@@ -1570,7 +1570,7 @@ impl<'f> SearchParams<'f> {
     }
 }
 
-/// Parameters of a session. They determine how much memory it needs.
+/// Parameters of a session, which determine how much memory it needs.
 #[derive(Clone)]
 pub struct SessionParams {
     pub(crate) raw: sys::sotto_session_params,
@@ -1657,12 +1657,12 @@ impl StopParams {
         /// once per token. Default: 0 (off).
         max_time_ns: u64,
         /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last
-        /// repetition_window tokens exceeds this limit. Repetitiveness is 0 if nothing is repeated
-        /// and 1 if the text only repeats itself. It is the mean of three measures. Let n tokens
-        /// contain d distinct tokens and b distinct adjacent pairs, and let s be the length of the
-        /// longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2
-        /// d / n), 1 - b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n < 8. Default:
-        /// 0 (off). Range: 0 to 1.
+        /// repetition_window tokens exceeds this limit. Repetitiveness is the mean of three
+        /// measures, from 0 if nothing is repeated to 1 if the text only repeats itself. Let n
+        /// tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length
+        /// of the longest sequence that occurs twice, where the occurrences may overlap. The
+        /// measures are max(0, 1 - 2 d / n), 1 - b / (n - 1) and min(1, 2 s / n). Repetitiveness is
+        /// 0 if n < 8. Default: 0 (off). Range: 0 to 1.
         repetition_limit: f32,
         /// Number of recent tokens that repetition_limit examines. Only the newest 256 of them
         /// count. Default: 64. Range: 8 to context_tokens.

@@ -12,7 +12,7 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// Parameters of a conversation. They determine how much memory it needs.
+// Parameters of a conversation, which determine how much memory it needs.
 struct ChatParams : sotto_chat_params {
   ChatParams() { sotto_chat_params_init(this, sizeof(sotto_chat_params)); }
 };
@@ -106,7 +106,7 @@ struct SearchParamsBase : sotto_search_params {
 
 }  // namespace detail
 
-// Parameters of a session. They determine how much memory it needs.
+// Parameters of a session, which determine how much memory it needs.
 struct SessionParams : sotto_session_params {
   SessionParams() { sotto_session_params_init(this, sizeof(sotto_session_params)); }
 };

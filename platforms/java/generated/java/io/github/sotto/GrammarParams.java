@@ -66,7 +66,7 @@ public final class GrammarParams {
     /** If true, the text is an array of one or more calls instead of a single call. Default: 0. */
     public boolean parallelToolCalls;
     /**
-     * Maximum number of elementary steps in which a schema is translated. It bounds the time; the default is about a
+     * Maximum number of elementary steps in which a schema is translated, which bounds the time; the default is about a
      * second. A schema that needs more fails with GRAMMAR_TOO_LARGE. Default: 100000000. Range: at least 1.
      */
     public int maxSchemaSteps;

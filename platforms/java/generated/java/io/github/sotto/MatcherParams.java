@@ -23,7 +23,7 @@ public final class MatcherParams {
      */
     public int finishWithin;
     /**
-     * Maximum number of elementary steps of a call. It bounds the time. A call that needs more fails with
+     * Maximum number of elementary steps of a call, which bounds its time. A call that needs more fails with
      * GRAMMAR_TOO_LARGE. Default: 20000000. Range: at least 1.
      */
     public long stepBudget;

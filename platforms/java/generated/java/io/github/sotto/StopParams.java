@@ -17,10 +17,10 @@ public final class StopParams {
     public long maxTimeNs;
     /**
      * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness of the last repetition_window tokens exceeds
-     * this limit. Repetitiveness is 0 if nothing is repeated and 1 if the text only repeats itself. It is the mean of
-     * three measures. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
-     * the longest sequence that occurs twice, possibly overlapping. The measures are max(0, 1 - 2 d / n), 1 - b / (n -
-     * 1) and min(1, 2 s / n). Repetitiveness is 0 if n &lt; 8. Default: 0 (off). Range: 0 to 1.
+     * this limit. Repetitiveness is the mean of three measures, from 0 if nothing is repeated to 1 if the text only
+     * repeats itself. Let n tokens contain d distinct tokens and b distinct adjacent pairs, and let s be the length of
+     * the longest sequence that occurs twice, where the occurrences may overlap. The measures are max(0, 1 - 2 d / n),
+     * 1 - b / (n - 1) and min(1, 2 s / n). Repetitiveness is 0 if n &lt; 8. Default: 0 (off). Range: 0 to 1.
      */
     public float repetitionLimit;
     /**
