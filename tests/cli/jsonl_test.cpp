@@ -238,9 +238,9 @@ TEST(ScoreLines, AnswersEqualSingleRuns) {
 
 TEST(EmbedLines, AnswersEqualSingleRuns) {
   const std::vector<json> found = answers(
-      "embed", {"--normalise"}, text_of({{{"text", "It was"}}, {{"text", ""}}, {{"text", "x"}, {"id", "b"}}}), 1);
+      "embed", {"--normalize"}, text_of({{{"text", "It was"}}, {{"text", ""}}, {{"text", "x"}, {"id", "b"}}}), 1);
   ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0], json_of(run_on_demo("embed", {"It was", "--normalise", "--json"})));
+  EXPECT_EQ(found[0], json_of(run_on_demo("embed", {"It was", "--normalize", "--json"})));
   EXPECT_EQ(found[1], json({{"error", "text: empty"}, {"line", 2}}));
   EXPECT_EQ(found[2]["id"], "b");
   expect_refused(run_on_demo("embed", {"--jsonl", "x"}), 2, "lines have texts of their own");

@@ -57,12 +57,12 @@ TEST(Sample, LogitsThatAreNotFinite) {
 TEST(Sample, AcceptsNamesOfOptionsThatAreNotParameters) {
   EXPECT_EQ(kept(kFour, "{\"greedy\":true}"), json({{"3", 1.0}}));
   EXPECT_EQ(ids(kept(kFour, "{\"greedy\":false}")), (Ids{0, 1, 2, 3}));
-  const auto penalised = [](const std::string& name) {
+  const auto penalized = [](const std::string& name) {
     return kept(kFour, "{\"presence_penalty\":2,\"" + name + "}", ",\"history\":[3]");
   };
-  EXPECT_EQ(penalised("no_penalize_prompt\":true"), penalised("penalize_prompt\":false"));
-  EXPECT_EQ(penalised("no_penalize_prompt\":false"), penalised("penalize_prompt\":true"));
-  EXPECT_NE(penalised("no_penalize_prompt\":true"), penalised("penalize_prompt\":true"));
+  EXPECT_EQ(penalized("no_penalize_prompt\":true"), penalized("penalize_prompt\":false"));
+  EXPECT_EQ(penalized("no_penalize_prompt\":false"), penalized("penalize_prompt\":true"));
+  EXPECT_NE(penalized("no_penalize_prompt\":true"), penalized("penalize_prompt\":true"));
   const auto marked = [](const std::string& params) {
     return kept(kFour, "{\"watermark\":" + params + "}", ",\"history\":[3,1,2,0]");
   };
@@ -89,11 +89,11 @@ TEST(Sample, TemperatureZeroLeavesTheLikeliest) {
 TEST(Sample, MaskAndHistory) {
   EXPECT_EQ(ids(kept(kFour, "{}", ",\"mask\":[true,false,true,0]")), (Ids{0, 2}));
   EXPECT_EQ(ids(kept(kFour, "{\"top_k\":1}", ",\"mask\":[1,1,1,0]")), (Ids{2}));
-  const json penalised = kept("[0.5,0.5]", "{\"presence_penalty\":1}", ",\"history\":[1]");
-  EXPECT_NEAR(penalised["0"].get<double>(), 0.731059, 1e-5);
+  const json penalized = kept("[0.5,0.5]", "{\"presence_penalty\":1}", ",\"history\":[1]");
+  EXPECT_NEAR(penalized["0"].get<double>(), 0.731059, 1e-5);
   const json generated_only =
       kept("[0.5,0.5]", "{\"presence_penalty\":1,\"penalize_prompt\":false}", ",\"history\":[0,1],\"generated\":1");
-  EXPECT_EQ(generated_only, penalised);
+  EXPECT_EQ(generated_only, penalized);
 }
 
 TEST(Sample, NamesOfOtherPrograms) {

@@ -98,14 +98,14 @@ TEST(Score, WindowsAreScoredLikeTextsOfTheirOwn) {
   }
 }
 
-TEST(Embed, PoolsAndNormalises) {
+TEST(Embed, PoolsAndNormalizes) {
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const json mean = json_of(run_on_demo("embed", {"It was a dark night"}));
   const json last = json_of(run_on_demo("embed", {"It was a dark night", "--pool", "last"}));
   ASSERT_TRUE(mean.is_array());
   EXPECT_EQ(mean.size(), last.size());
   EXPECT_NE(mean, last);
-  const json object = json_of(run_on_demo("embed", {"It was a dark night", "--normalise", "--json", "--threads", "2"}));
+  const json object = json_of(run_on_demo("embed", {"It was a dark night", "--normalize", "--json", "--threads", "2"}));
   EXPECT_EQ(object["pooling"], "mean");
   EXPECT_EQ(object["tokens"], ids_of("It was a dark night"));
   double square = 0.0;

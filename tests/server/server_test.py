@@ -163,7 +163,7 @@ def check_conversations(server):
 
 
 def check_embeddings(server):
-    command = [server.program, "embed", "-m", server.model, "--normalise", PROMPT]
+    command = [server.program, "embed", "-m", server.model, "--normalize", PROMPT]
     expected = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     plain = server.post("/v1/embeddings", input=[PROMPT, "other"])["data"]
     equal(plain[0]["embedding"], expected, "embedding")

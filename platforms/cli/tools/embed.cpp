@@ -17,7 +17,7 @@ struct EmbedOptions {
   TextInput input;
   SessionParams session;
   sotto_pooling pooling = SOTTO_POOL_MEAN;
-  bool normalises = false;
+  bool normalizes = false;
   bool special = false;
   bool json = false;
   bool jsonl = false;
@@ -30,14 +30,14 @@ Json embedding_json(const EmbedOptions& options, const TokenList& tokens, const 
   session.reset();
   std::vector<float> embedding;
   call(name, [&] { embedding = session.embed(tokens, options.pooling); });
-  if (options.normalises) normalize(embedding);
+  if (options.normalizes) normalize(embedding);
   Json values = Json::array();
   for (const float value : embedding) values.push_back(shortest(value));
   if (!is_whole) return values;
   return {{"model", to_utf8(model.path())},
           {"tokens", tokens},
           {"pooling", name_of(kPoolingNames, options.pooling)},
-          {"normalised", options.normalises},
+          {"normalized", options.normalizes},
           {"embedding", std::move(values)}};
 }
 
@@ -65,7 +65,7 @@ void declare_embed(Command& command, Run& run) {
   add_text_input(command, options->input);
   add_choice(command, "--pool,--pooling", options->pooling, "The last token's hidden state, or the mean of all",
              kPoolingNames);
-  command.add_flag("--normalise,--normalize", options->normalises, "Scale the vector to length 1");
+  command.add_flag("--normalize,--normalise", options->normalizes, "Scale the vector to length 1");
   command.add_flag("--parse-special", options->special, kSpecialHelp);
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
@@ -75,7 +75,7 @@ void declare_embed(Command& command, Run& run) {
   command.set_footer(
       "Examples:\n"
       "  sotto embed -m demo.sotto \"It was a dark and stormy night\"\n"
-      "  sotto embed -m demo.sotto -f chapter.txt --pool last --normalise --json\n"
+      "  sotto embed -m demo.sotto -f chapter.txt --pool last --normalize --json\n"
       "  sotto embed -m demo.sotto --jsonl < texts.jsonl > vectors.jsonl");
   command.on_parsed([&run, options, &command] {
     validate_text_input(command, options->input);

@@ -313,7 +313,7 @@ TEST(Hostile, NothingFiniteGivesTheLowestAllowedToken) {
   }
 }
 
-TEST(Hostile, TokensOutsideTheVocabularyAreNotPenalised) {
+TEST(Hostile, TokensOutsideTheVocabularyAreNotPenalized) {
   const std::vector<float> logits = {1, 2, 3};
   const std::vector<int32_t> history = {-1, 3, INT32_MAX, INT32_MIN, 2};
   TestSampler sampler(3);

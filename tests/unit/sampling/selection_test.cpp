@@ -240,7 +240,7 @@ TEST(Smoothing, FollowsTheFormula) {
   }
 }
 
-// The first token, with mu = 2 tau, is drawn from the tokens of at most mu bits, renormalised.
+// The first token, with mu = 2 tau, is drawn from the tokens of at most mu bits, renormalized.
 TEST(Mirostat, DrawsFromTheRemainingTokens) {
   const std::vector<float> logits = some_logits(60, 4);
   const std::vector<double> p = softmax(logits);
