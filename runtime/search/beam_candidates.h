@@ -95,7 +95,7 @@ class Phrases {
   // Returns the state after `token` follows `tokens`.
   PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
 
-  // Finds the next tokens of the incomplete phrases and returns their number, duplicates included.
+  // Finds the next tokens of the incomplete phrases and returns their number. A token may occur several times.
   size_t next_tokens(const PhraseState& state, std::array<int32_t, SearchParams::kMaxPhraseCount>* tokens) const;
 
  private:
