@@ -219,9 +219,9 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
   return Status::kOk;
 }
 
-void SavedState::write(const SessionParts& parts, ByteWriter* writer) {
-  const TokenStream& stream = parts.stream;
-  const OutputState& output = parts.output.state();
+void SavedState::write(const Session& session, ByteWriter* writer) {
+  const TokenStream& stream = session.stream_;
+  const OutputState& output = session.output_.state();
   const TokenStates& states = stream.states();
   KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
   Counts counts;
@@ -249,7 +249,7 @@ void SavedState::write(const SessionParts& parts, ByteWriter* writer) {
 
 size_t SavedState::size(const Session& session) {
   ByteWriter measure(nullptr);
-  write(session.parts(), &measure);
+  write(session, &measure);
   return kHeaderSize + measure.size() + Header::kChecksumSize;
 }
 
@@ -261,7 +261,7 @@ void SavedState::save(const Session& session, uint8_t* bytes) {
   writer.put(Header::kVersion);
   writer.put(uint32_t{0});
   header.visit(&writer);
-  write(session.parts(), &writer);
+  write(session, &writer);
   writer.put(xxhash64(bytes, writer.size()));
 }
 
@@ -274,7 +274,7 @@ Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Err
   }
   session->reset();
   ByteReader reader(body);
-  read(&reader, &session->parts());
+  read(&reader, session);
   return Status::kOk;
 }
 
@@ -308,14 +308,14 @@ bool SavedState::verify(const TokenStream& stream, ByteReader* reader) {
 }
 
 // Restores the state of a session that has just been reset.
-void SavedState::read(ByteReader* reader, SessionParts* parts) {
-  TokenStream& stream = parts->stream;
+void SavedState::read(ByteReader* reader, Session* session) {
+  TokenStream& stream = session->stream_;
   const ModelConfig& config = stream.model().config();
   KvSequenceImage::read(&stream.kv(), config, reader);
   Counts saved;
   saved.read(stream.kv().token_count(), stream, reader);
   stream.set_cursor({saved.has_pending != 0, saved.pending, saved.answer_start, monotonic_ns()});
-  parts->output.change_state([&](OutputState& output) {
+  session->output_.change_state([&](OutputState& output) {
     char healed[kMaxTokenBytes];
     reader->get_array(healed, saved.healing_size);
     output.healing.restore({healed, saved.healing_size}, saved.healing_place);
@@ -350,7 +350,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   }
   to->reset();
   const TokenStream& source = from.token_stream();
-  TokenStream& stream = to->parts().stream;
+  TokenStream& stream = to->stream_;
   KvSequenceImage::copy(source.kv(), source.model().config(), &stream.kv());
   stream.set_cursor(source.cursor());
   stream.states().drop_before(source.states().begin());
@@ -360,7 +360,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   // The copy has no constraint and no guide.
   stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
   stream.states().clear_flag(TokenState::kGuided, stream.token_count());
-  to->parts().output.change_state([&](OutputState& output) { output = from.parts().output.state(); });
+  to->output_.change_state([&](OutputState& output) { output = from.output_.state(); });
   return Status::kOk;
 }
 

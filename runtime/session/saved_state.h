@@ -37,9 +37,9 @@ class SavedState {
 
   static Header make_header(const TokenStream& stream);
   static Status check_header(std::span<const uint8_t> bytes, const Header& expected, Error* error);
-  static void write(const SessionParts& parts, ByteWriter* writer);
+  static void write(const Session& session, ByteWriter* writer);
   static bool verify(const TokenStream& stream, ByteReader* reader);
-  static void read(ByteReader* reader, SessionParts* parts);
+  static void read(ByteReader* reader, Session* session);
 };
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// A session generates text after a prompt, in memory of the caller. Its parts do the work (session_parts.h); this class
-// calls them in the right order. README.md describes them.
+// A session generates text after a prompt, in memory of the caller. Its parts do the work; this class calls them in the
+// right order. README.md describes them.
 #pragma once
 
 #include <cstddef>
@@ -7,28 +7,36 @@
 #include <span>
 
 #include "kernels/thread_pool.h"
+#include "runtime/base/arena.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
 #include "runtime/model/model.h"
-#include "runtime/search/search_run.h"
-#include "runtime/session/session_parts.h"
+#include "runtime/search/search.h"
+#include "runtime/session/decoder.h"
+#include "runtime/session/drafting.h"
+#include "runtime/session/output/text_output.h"
+#include "runtime/session/token_stream.h"
+#include "runtime/text/stops.h"
+#include "runtime/transformer/beams.h"
 
 namespace sotto {
 
-class Session : private SessionParts {
+class Session {
  public:
   // Number of bytes reserved for this object. Together with OutputState it takes 40 KiB on every platform, because
   // memory sizes are part of the API.
   static constexpr size_t kObjectBytes = 40960 - align_up(sizeof(OutputState), kMemoryAlignment);
 
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
   static Status memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error);
   static Status init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
                      Error* error);
-  void layout(Arena& arena, const Model& model, const ResolvedSessionParams& params) {
-    SessionParts::layout(arena, model, params);
-    memory_bytes_ = arena.size();
-  }
+  void layout(Arena& arena, const Model& model, const ResolvedSessionParams& params);
   void deinit();
 
   // Replaces the sampler's parameters and resets its state at the end of the stream.
@@ -43,16 +51,17 @@ class Session : private SessionParts {
   // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
   // forces is drafted.
   Status set_speculation(const SpeculationParams& params, Error* error);
-  const SpeculationInfo& speculation_info() const { return drafting.info(); }
+  const SpeculationInfo& speculation_info() const { return drafting_.info(); }
 
-  using SessionParts::reset;
+  // Removes all tokens. Does nothing while the session is in use.
+  void reset();
   // Evaluates a prompt and starts an answer. Buffered tokens are rolled back before the prompt. If that is impossible,
   // they stay in the stream but are never emitted. An empty prompt continues the text, and only restarts the counts of
   // the answer.
   Status prefill(std::span<const int32_t> tokens);
   // Begins an empty stream with `count` rows of embeddings.
   Status prefill_embeddings(const float* embeddings, size_t count);
-  bool has_embeddings() const { return stream.kv().embedded_count() > 0; }
+  bool has_embeddings() const { return stream_.kv().embedded_count() > 0; }
   Status heal();
   // Generates the next piece. Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the
   // withheld text. A stop that ends the text (ends_text()) is returned again until a call changes the stream, the
@@ -64,7 +73,7 @@ class Session : private SessionParts {
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
   Status rewind(uint64_t token_count);
-  void cancel() { cancellation.request(); }
+  void cancel() { cancellation_.request(); }
 
   Status logits(std::span<const float>* logits);
   Status hidden(std::span<const float>* hidden);
@@ -76,16 +85,15 @@ class Session : private SessionParts {
   // the next call.
   Status search(const SearchParams& given, std::span<const SearchSequence>* sequences, Error* error);
 
-  const TokenStream& token_stream() const { return stream; }
-  uint64_t token_count() const { return stream.token_count(); }
+  const TokenStream& token_stream() const { return stream_; }
+  uint64_t token_count() const { return stream_.token_count(); }
   SessionInfo info() const;
   SessionTimings timings() const;
   void reset_timings();
 
-  using SessionParts::is_in_use;
-  // The parts, for SavedState and SessionBatch.
-  SessionParts& parts() { return *this; }
-  const SessionParts& parts() const { return *this; }
+  // Returns whether changes are forbidden now, because this session or a session linked to it is in use or is calling
+  // the host's executor.
+  bool is_in_use() const;
 
   // Calls function(error) and records its failure for last_error(). Without a parameter `error`, the functions above
   // write the same object.
@@ -104,17 +112,41 @@ class Session : private SessionParts {
   const Error& last_error() const { return last_error_; }
 
  private:
+  friend class Partners;      // links sessions
+  friend class SavedState;    // reads and replaces the stream and the output
+  friend class SessionBatch;  // keeps a list of sessions, and evaluates their streams together
+
   Status start_threads(const ResolvedSessionParams& params, Error* error);
   void change_limit(uint64_t limit);
+  bool needs_logits() const;
   Status decode_token();
   Status require_tokens();
   Status require_space(uint64_t used, size_t count);
   template <typename Evaluate>
   Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate);
 
+  // Each part refers only to parts above it.
+  Cancellation cancellation_;
+  Stops stops_;
+  TokenStream stream_;
+  TextOutput output_{stops_, stream_};
+  Decoder decoder_{stops_, stream_, output_, cancellation_};
+  Drafting drafting_{decoder_, stream_, output_, cancellation_};
+  Beams beams_;
+  Search searcher_;
+
+  // The sessions linked to this one, or null (partners.h).
+  Session* guide_ = nullptr;
+  Session* drafter_ = nullptr;
+  Session* client_ = nullptr;  // the session that this one guides or drafts for
+
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
-  size_t memory_bytes_ = 0;      // number of bytes of the caller's memory that are in use
-  uint32_t generate_depth_ = 0;  // number of calls of generate() that are running
+  ThreadPool* pool_ = nullptr;        // null if the session has one thread
+  bool in_use_ = false;               // true in functions that may call back into the program, and in a SessionBatch
+  Session* next_in_batch_ = nullptr;  // the next session of the SessionBatch, or null
+  uint64_t step_begin_ns_ = 0;        // when a batch began to evaluate the pending token, or 0
+  size_t memory_bytes_ = 0;           // number of bytes of the caller's memory that are in use
+  uint32_t generate_depth_ = 0;       // number of calls of generate() that are running
   Piece piece_ = {};
   mutable Error last_error_;  // of functions that only read the session, too
 };

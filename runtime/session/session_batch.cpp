@@ -30,44 +30,37 @@ class StreamBatch {
   size_t count_ = 0;
 };
 
-// Returns whether Session::next() would need the logits after the pending token.
-bool needs_logits(const SessionParts& parts) {
-  return !parts.cancellation.is_requested() && !parts.output.ending().has_ended() &&
-         parts.stream.guide_status() == Status::kOk && !parts.output.is_ready() && parts.decoder.needs_logits();
-}
-
 }  // namespace
 
 SessionBatch::~SessionBatch() {
   while (first_ != nullptr) {
-    first_->in_use = false;
-    first_ = std::exchange(first_->next_in_batch, nullptr);
+    first_->in_use_ = false;
+    first_ = std::exchange(first_->next_in_batch_, nullptr);
   }
 }
 
-bool SessionBatch::contains(const SessionParts* parts) const {
-  const SessionParts* member = first_;
-  while (member != nullptr && member != parts) member = member->next_in_batch;
-  return parts != nullptr && member == parts;
+bool SessionBatch::contains(const Session* session) const {
+  const Session* member = first_;
+  while (member != nullptr && member != session) member = member->next_in_batch_;
+  return session != nullptr && member == session;
 }
 
 Status SessionBatch::add(Session* session, Error* error) {
-  SessionParts& parts = session->parts();
-  if (parts.is_in_use()) {
-    if (contains(&parts) || contains(parts.guide) || contains(parts.drafter) || contains(parts.client)) {
+  if (session->is_in_use()) {
+    if (contains(session) || contains(session->guide_) || contains(session->drafter_) || contains(session->client_)) {
       return fail(error, Status::kInvalidArgument, "sessions[", count_,
                   "] is given twice, or as the guide or draft session of another one");
     }
     return fail(error, Status::kInvalidState, "sessions[", count_,
                 "] is in use: it cannot be called from a callback of its sampler, search or executor");
   }
-  if (first_ != nullptr && &parts.stream.model() != &first_->stream.model()) {
+  if (first_ != nullptr && &session->stream_.model() != &first_->stream_.model()) {
     return fail(error, Status::kInvalidArgument, "sessions[", count_,
                 "] has another model; it must have the one of sessions[0]");
   }
-  parts.in_use = true;
-  *end_ = &parts;
-  end_ = &parts.next_in_batch;
+  session->in_use_ = true;
+  *end_ = session;
+  end_ = &session->next_in_batch_;
   ++count_;
   return Status::kOk;
 }
@@ -75,23 +68,22 @@ Status SessionBatch::add(Session* session, Error* error) {
 void SessionBatch::evaluate() {
   if (first_ == nullptr) return;
   const uint64_t begin_ns = monotonic_ns();
-  StreamBatch batch(first_->pool);
-  for (SessionParts* parts = first_; parts != nullptr; parts = parts->next_in_batch) {
-    if (!parts->stream.has_pending() || !needs_logits(*parts)) continue;
-    parts->step_begin_ns = begin_ns;
-    batch.add(parts->stream);
-    TokenStream* guide = parts->stream.guide();
-    if (guide != nullptr && &guide->model() == &parts->stream.model()) batch.add(*guide);
+  StreamBatch batch(first_->pool_);
+  for (Session* session = first_; session != nullptr; session = session->next_in_batch_) {
+    if (!session->stream_.has_pending() || !session->needs_logits()) continue;
+    session->step_begin_ns_ = begin_ns;
+    batch.add(session->stream_);
+    TokenStream* guide = session->stream_.guide();
+    if (guide != nullptr && &guide->model() == &session->stream_.model()) batch.add(*guide);
   }
   batch.evaluate();
 }
 
 Status SessionBatch::next(Session* session) {
-  SessionParts& parts = session->parts();
-  parts.in_use = false;
+  session->in_use_ = false;
   const Status status = session->run_and_record_error([&](Error*) { return session->next(); });
-  parts.in_use = true;
-  parts.step_begin_ns = 0;
+  session->in_use_ = true;
+  session->step_begin_ns_ = 0;
   return status;
 }
 

@@ -30,10 +30,10 @@ class SessionBatch {
   Status next(Session* session);
 
  private:
-  bool contains(const SessionParts* parts) const;
+  bool contains(const Session* session) const;
 
-  SessionParts* first_ = nullptr;  // the others follow as next_in_batch
-  SessionParts** end_ = &first_;
+  Session* first_ = nullptr;  // the others follow as next_in_batch_
+  Session** end_ = &first_;
   size_t count_ = 0;
 };
 
