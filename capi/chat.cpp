@@ -63,7 +63,7 @@ sotto_status sotto_chat_reply(sotto_chat* chat, size_t max_tokens, sotto_piece_f
                               sotto_error* error) {
   ErrorOut out(error);
   SOTTO_TRY_C(out.check_usable(unwrap(chat), "chat"));
-  return wrap(unwrap(chat)->reply(max_tokens, on_piece, user_data, out.get()));
+  return out.finish(wrap(unwrap(chat)->reply(max_tokens, on_piece, user_data, out.get())));
 }
 
 sotto_status sotto_chat_undo(sotto_chat* chat, uint32_t only_reply, sotto_error* error) {

@@ -268,7 +268,7 @@ sotto_status sotto_session_set_matcher(sotto_session* c_session, sotto_matcher* 
   ErrorOut out(error);
   SOTTO_TRY_C(out.check_usable(unwrap(c_session), "session"));
   sotto::Session& session = *unwrap(c_session);
-  if (c_matcher == nullptr) return wrap(session.set_constraint({}));
+  if (c_matcher == nullptr) return wrap(session.set_constraint({}, out.get()));
   if constexpr (!kHasGrammar) return unsupported(&out);
   Matcher& matcher = *unwrap(c_matcher);
   const uint32_t own = session.token_stream().model().config().vocabulary_size;
@@ -282,7 +282,5 @@ sotto_status sotto_session_set_matcher(sotto_session* c_session, sotto_matcher* 
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its sequence_count is ", matcher.sequence_count(),
                      "; it must be at least ", needed, " for the session's searches"));
   }
-  const Status status = session.set_constraint(TokenConstraint(&matcher));
-  if (status == Status::kOk) return SOTTO_OK;
-  return wrap(fail(out.get(), status, "buffered tokens cannot be rolled back"));
+  return wrap(session.set_constraint(TokenConstraint(&matcher), out.get()));
 }

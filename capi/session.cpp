@@ -30,14 +30,27 @@ sotto_status read_session_params(const sotto_session_params* given, SessionParam
   return SOTTO_OK;
 }
 
-// Calls function(session, out) and keeps the details of a failure for sotto_session_get_error().
+// Returns function(out), and keeps the details of a failure for sotto_session_get_error().
+template <typename Function>
+sotto_status keep_error(const Session& session, Function function) {
+  Error* const last_error = session.last_error();
+  *last_error = Error();
+  ErrorOut out(nullptr);
+  const sotto_status status = out.finish(function(out));
+  // If the call succeeded, a call in one of its callbacks may have failed.
+  *last_error = status < 0 ? *out.get() : Error();
+  return status;
+}
+
+// Calls function(session, out), and keeps the details of a failure for sotto_session_get_error().
 template <typename Handle, typename Function>
-sotto_status call(Handle* session, Function function) {
-  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap(session)->run_and_record_error([&](Error* error) {
-    ErrorOut out(error);
-    return static_cast<Status>(function(*unwrap(session), out));
-  }));
+sotto_status call(Handle* handle, Function function) {
+  if (handle == nullptr) return SOTTO_INVALID_ARGUMENT;
+  auto& session = *unwrap(handle);
+  return keep_error(session, [&](ErrorOut& out) -> sotto_status {
+    SOTTO_TRY_C(out.check_usable(&session, "session"));
+    return function(session, out);
+  });
 }
 
 sotto_status find_saved_size(const Session& s, size_t* size, ErrorOut& out) {
@@ -51,13 +64,13 @@ sotto_status find_saved_size(const Session& s, size_t* size, ErrorOut& out) {
 
 // Returns a row of logits or hidden states. `find` is the member of Session that computes it. `name` is the argument
 // that receives it.
-sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*), const float** numbers,
-                      const char* name, size_t* count) {
+sotto_status read_row(sotto_session* session, Status (Session::*find)(std::span<const float>*, Error*),
+                      const float** numbers, const char* name, size_t* count) {
   return call(session, [&](Session& s, ErrorOut& out) -> sotto_status {
     if (numbers == nullptr) return out.null_argument(name);
     if (count == nullptr) return out.null_argument("count");
     std::span<const float> found;
-    SOTTO_TRY_C(wrap((s.*find)(&found)));
+    SOTTO_TRY_C(wrap((s.*find)(&found, out.get())));
     *numbers = found.data();
     *count = found.size();
     return SOTTO_OK;
@@ -101,21 +114,21 @@ void sotto_session_reset(sotto_session* session) {
 sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count) {
   return call(session, [&](Session& s, ErrorOut& out) {
     if (tokens == nullptr && count != 0) return out.null_argument("tokens");
-    return wrap(s.prefill({tokens, count}));
+    return wrap(s.prefill({tokens, count}, out.get()));
   });
 }
 
 sotto_status sotto_session_prefill_embeddings(sotto_session* session, const float* embeddings, size_t count) {
   return call(session, [&](Session& s, ErrorOut& out) {
     if (embeddings == nullptr && count != 0) return out.null_argument("embeddings");
-    return wrap(s.prefill_embeddings(embeddings, count));
+    return wrap(s.prefill_embeddings(embeddings, count, out.get()));
   });
 }
 
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
   return call(session, [&](Session& s, ErrorOut& out) {
     if (piece == nullptr) return out.null_argument("piece");
-    const Status status = s.next();
+    const Status status = s.next(out.get());
     if (!is_failure(status)) *piece = &s.piece();
     return wrap(status);
   });
@@ -136,8 +149,9 @@ sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, c
   }
   batch.evaluate();
   for (size_t i = 0; i < count; ++i) {
-    statuses[i] = wrap(batch.next(unwrap(sessions[i])));
-    pieces[i] = statuses[i] < 0 ? nullptr : &unwrap(sessions[i])->piece();
+    Session& session = *unwrap(sessions[i]);
+    statuses[i] = keep_error(session, [&](ErrorOut& own) { return wrap(batch.next(&session, own.get())); });
+    pieces[i] = statuses[i] < 0 ? nullptr : &session.piece();
   }
   return SOTTO_OK;
 }
@@ -153,7 +167,7 @@ sotto_status sotto_session_generate(sotto_session* session, const sotto_token* p
                                     size_t max_tokens, sotto_piece_fn on_piece, void* user_data) {
   return call(session, [&](Session& s, ErrorOut& out) {
     if (prompt == nullptr && prompt_count != 0) return out.null_argument("prompt");
-    return wrap(s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data));
+    return wrap(s.generate({prompt, prompt_count}, max_tokens, on_piece, user_data, out.get()));
   });
 }
 
@@ -162,12 +176,12 @@ sotto_status sotto_session_logits(sotto_session* session, const float** logits, 
 }
 
 sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) {
-  return call(session, [&](Session& s, ErrorOut&) { return wrap(s.rewind(token_count)); });
+  return call(session, [&](Session& s, ErrorOut& out) { return wrap(s.rewind(token_count, out.get())); });
 }
 
 sotto_status sotto_session_get_error(const sotto_session* session, sotto_error* error) {
   if (session == nullptr || error == nullptr || error->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
-  sotto::capi::fill(error, sotto::capi::to_c(unwrap(session)->last_error()));
+  sotto::capi::fill(error, sotto::capi::to_c(*unwrap(session)->last_error()));
   return SOTTO_OK;
 }
 
@@ -200,7 +214,7 @@ sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_pa
 }
 
 sotto_status sotto_session_heal(sotto_session* session) {
-  return call(session, [](Session& s, ErrorOut&) { return wrap(s.heal()); });
+  return call(session, [](Session& s, ErrorOut& out) { return wrap(s.heal(out.get())); });
 }
 
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* c_params,
@@ -222,7 +236,7 @@ sotto_status sotto_session_score(sotto_session* session, const sotto_token* toke
     if (score == nullptr) return out.null_argument("score");
     if (score->struct_size == 0) return out.bad_struct("score");
     sotto::ScoreResult result;
-    const Status status = s.score({tokens, count}, log_probabilities, &result);
+    const Status status = s.score({tokens, count}, log_probabilities, &result, out.get());
     if (!is_failure(status)) sotto::capi::fill(score, result);
     return wrap(status);
   });
@@ -237,7 +251,7 @@ sotto_status sotto_session_embed(sotto_session* session, const sotto_token* toke
   return call(session, [&](Session& s, ErrorOut& out) {
     if (tokens == nullptr && count != 0) return out.null_argument("tokens");
     if (embedding == nullptr) return out.null_argument("embedding");
-    return wrap(s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding));
+    return wrap(s.embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding, out.get()));
   });
 }
 

@@ -118,42 +118,46 @@ class ErrorOut {
  public:
   // The destructor copies the details to the caller's sotto_error, unless that is null.
   explicit ErrorOut(sotto_error* out) : out_(out) {}
-  // Writes the details to `error`, which a session keeps for sotto_session_get_error().
-  explicit ErrorOut(Error* error) : error_(error) {}
   ~ErrorOut() {
-    if (out_ == nullptr || error_->status == Status::kOk) return;
-    fill(out_, to_c(*error_));
+    if (out_ == nullptr || error_.status == Status::kOk) return;
+    fill(out_, to_c(error_));
   }
   ErrorOut(const ErrorOut&) = delete;
   ErrorOut& operator=(const ErrorOut&) = delete;
 
-  Error* get() { return error_; }
+  Error* get() { return &error_; }
+
+  // Returns the status of the call. A failure without details is described by the text of its status.
+  sotto_status finish(sotto_status status) {
+    const auto own = static_cast<Status>(status);
+    if (!is_failure(own) || error_.status == own) return status;
+    return wrap(fail(&error_, own, status_text(own)));
+  }
 
   // Each of the following records a message and returns the status of the failure.
   sotto_status null_argument(const char* name) {
-    return wrap(fail(error_, Status::kInvalidArgument, name, " is NULL"));
+    return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }
   // Rejects null, and an object that is in use, such as one that is called from its own callback.
   template <typename Object>
   sotto_status check_usable(const Object* object, const char* name) {
     if (object == nullptr) return null_argument(name);
-    return object->is_in_use() ? wrap(fail_in_use(error_, name)) : SOTTO_OK;
+    return object->is_in_use() ? wrap(fail_in_use(&error_, name)) : SOTTO_OK;
   }
   sotto_status not_bool(const char* name, uint32_t value) {
-    return wrap(fail(error_, Status::kInvalidArgument, name, " is ", value, "; it must be 0 or 1"));
+    return wrap(fail(&error_, Status::kInvalidArgument, name, " is ", value, "; it must be 0 or 1"));
   }
   sotto_status bad_struct(const char* name) {
-    return wrap(fail(error_, Status::kInvalidArgument, name, "->struct_size is not set"));
+    return wrap(fail(&error_, Status::kInvalidArgument, name, "->struct_size is not set"));
   }
   // Rejects a feature that the CMake option turned off.
   sotto_status not_built(const char* feature, const char* option) {
-    return wrap(fail(error_, Status::kUnsupported, feature, ": this library is built with ", option, "=OFF"));
+    return wrap(fail(&error_, Status::kUnsupported, feature, ": this library is built with ", option, "=OFF"));
   }
 
  private:
-  sotto_error* out_ = nullptr;
-  Error own_;
-  Error* error_ = &own_;
+  sotto_error* out_;
+  Error error_;
 };
 
 }  // namespace sotto::capi

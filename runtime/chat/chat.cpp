@@ -321,7 +321,7 @@ uint32_t Chat::find_prompt_start() {
 }
 
 // Makes the stream of the session equal to `tokens`, and starts an answer.
-Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
+Status Chat::evaluate_prompt(std::span<const int32_t> tokens, Error* error) {
   const TokenStream& stream = session_->token_stream();
   session_->set_limit(UINT64_MAX);  // rolls back tokens that were not emitted
   size_t common = 0;
@@ -330,21 +330,13 @@ Status Chat::evaluate_prompt(std::span<const int32_t> tokens) {
     const size_t most = std::min(tokens.size() - 1, static_cast<size_t>(stream.token_count()));
     while (common < most && stream.token_at(common) == tokens[common]) ++common;
   }
-  if (common < stream.token_count() && (common == 0 || session_->rewind(common) != Status::kOk)) {
+  if (common < stream.token_count() && (common == 0 || session_->rewind(common, nullptr) != Status::kOk)) {
     session_->reset();
     common = 0;
   }
   evaluated_tokens_ = static_cast<uint32_t>(tokens.size() - common);
   prompt_tokens_ = static_cast<uint32_t>(tokens.size());
-  return session_->prefill(tokens.subspan(common));
-}
-
-// Calls a function of the session, and copies its error.
-template <typename Function>
-Status Chat::call(Function function, Error* error) {
-  const Status status = session_->run_and_record_error([&](Error*) { return function(*session_); });
-  if (error != nullptr && is_failure(status)) *error = session_->last_error();
-  return status;
+  return session_->prefill(tokens.subspan(common), error);
 }
 
 Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data, Error* error) {
@@ -366,11 +358,11 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
   const std::span<const int32_t> prompt(tokens_, count);
   if (prompt.empty()) return fail(error, Status::kInvalidState, "the prompt has no tokens");
   is_replying_ = true;
-  Status status = call([&](Session&) { return evaluate_prompt(prompt); }, error);
+  Status status = evaluate_prompt(prompt, error);
   if (status == Status::kOk) {
     const size_t free = (params_.history_bytes - kept_bytes(first)) / sizeof(int32_t);
     const uint64_t limit = std::min<uint64_t>({max_tokens, context - count, free});
-    status = call([&](Session& session) { return session.generate({}, limit, on_piece, user_data); }, error);
+    status = session_->generate({}, limit, on_piece, user_data, error);
     // Tokens that were not emitted are rolled back.
     if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->set_limit(UINT64_MAX);
     if (!is_failure(status)) {

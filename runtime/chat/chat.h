@@ -81,9 +81,7 @@ class Chat {
   Status build_prompt(uint32_t first, size_t* count, Error* error);
   bool fits(uint32_t first);
   uint32_t find_prompt_start();
-  Status evaluate_prompt(std::span<const int32_t> tokens);
-  template <typename Function>
-  Status call(Function function, Error* error);
+  Status evaluate_prompt(std::span<const int32_t> tokens, Error* error);
   Header make_header() const;
   Status verify(std::span<const uint8_t> body, const Header& saved, Error* error) const;
 

@@ -188,10 +188,10 @@ Status Session::set_stops(const StopParams& params, Error* error) {
   return Status::kOk;
 }
 
-Status Session::set_constraint(const TokenConstraint& constraint) {
+Status Session::set_constraint(const TokenConstraint& constraint, Error* error) {
   // A constraint can always be removed, because buffered tokens that cannot be rolled back have satisfied it.
   const Status status = output_.roll_back();
-  if (status != Status::kOk && constraint.is_set()) return status;
+  if (status != Status::kOk && constraint.is_set()) return fail(error, status, "buffered tokens cannot be rolled back");
   stream_.set_constraint(constraint);
   output_.ending().resume();
   return Status::kOk;
@@ -210,13 +210,13 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
 
 // Begins an answer after `tokens`. `evaluate` must append them to the stream.
 template <typename Evaluate>
-Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
-  SOTTO_TRY(check_tokens("tokens", tokens, stream_.model().config().vocabulary_size, &last_error_));
+Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate, Error* error) {
+  SOTTO_TRY(check_tokens("tokens", tokens, stream_.model().config().vocabulary_size, error));
   if (!tokens.empty()) {
-    SOTTO_TRY(require_space(output_.emitted_count(), tokens.size()));
+    SOTTO_TRY(require_space(output_.emitted_count(), tokens.size(), error));
     output_.try_roll_back();
     // Buffered tokens that could not be rolled back occupy slots as well, until clear() below drops them.
-    SOTTO_TRY(require_space(token_count(), tokens.size()));
+    SOTTO_TRY(require_space(token_count(), tokens.size(), error));
     SOTTO_TRY(output_.ending().reach(stream_.evaluate(&cancellation_)));
     // The old text ends here, even if the evaluation is cancelled before its first token.
     output_.clear();
@@ -232,44 +232,48 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
   return output_.ending().reach(cancellation_.consume(status));
 }
 
-Status Session::prefill(std::span<const int32_t> tokens) {
-  return evaluate_prompt(tokens, [&](uint64_t) { return stream_.kv().append(tokens, cancellation_); });
+Status Session::prefill(std::span<const int32_t> tokens, Error* error) {
+  return evaluate_prompt(
+      tokens, [&](uint64_t) { return stream_.kv().append(tokens, cancellation_); }, error);
 }
 
-Status Session::prefill_embeddings(const float* embeddings, size_t count) {
-  if (count == 0) return fail(&last_error_, Status::kInvalidArgument, "embeddings is empty");
+Status Session::prefill_embeddings(const float* embeddings, size_t count, Error* error) {
+  if (count == 0) return fail(error, Status::kInvalidArgument, "embeddings is empty");
   if (stream_.params().overflow != Overflow::kStop) {
-    return fail(&last_error_, Status::kInvalidState,
+    return fail(error, Status::kInvalidState,
                 "embeddings require the overflow mode stop, because other modes evaluate old tokens again");
   }
   if (token_count() > 0) {
-    return fail(&last_error_, Status::kInvalidState, "embeddings must come before all tokens: reset the session first");
+    return fail(error, Status::kInvalidState, "embeddings must come before all tokens: reset the session first");
   }
-  SOTTO_TRY(require_space(0, count));
+  SOTTO_TRY(require_space(0, count, error));
   const size_t width = stream_.model().config().embedding_size;
   for (size_t i = 0; i < count * width; ++i) {
     if (std::isfinite(embeddings[i])) continue;
-    return fail(&last_error_, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
+    return fail(error, Status::kInvalidArgument, "embeddings[", i, "] is not a finite number");
   }
   output_.clear();
-  return evaluate_prompt({},
-                         [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, cancellation_); });
+  return evaluate_prompt(
+      {}, [&](uint64_t) { return stream_.kv().append_embeddings(embeddings, count, cancellation_); }, error);
 }
 
-Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {
+Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score, Error* error) {
   *score = {};
   score->perplexity = std::numeric_limits<double>::quiet_NaN();
-  return evaluate_prompt(tokens, [&](uint64_t first) {
-    return score_tokens(tokens, /*has_context=*/first > 0, &stream_, &cancellation_, log_probabilities, score);
-  });
+  return evaluate_prompt(
+      tokens,
+      [&](uint64_t first) {
+        return score_tokens(tokens, /*has_context=*/first > 0, &stream_, &cancellation_, log_probabilities, score);
+      },
+      error);
 }
 
-Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding) {
-  if (tokens.empty()) return fail(&last_error_, Status::kInvalidArgument, "tokens is empty");
+Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding, Error* error) {
+  if (tokens.empty()) return fail(error, Status::kInvalidArgument, "tokens is empty");
   SOTTO_TRY(check_range("pooling", static_cast<int32_t>(pooling), static_cast<int32_t>(Pooling::kLast),
-                        static_cast<int32_t>(Pooling::kMean), &last_error_));
-  return evaluate_prompt(tokens,
-                         [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); });
+                        static_cast<int32_t>(Pooling::kMean), error));
+  return evaluate_prompt(
+      tokens, [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); }, error);
 }
 
 void Session::set_limit(uint64_t max_tokens) {
@@ -286,9 +290,9 @@ void Session::change_limit(uint64_t limit) {
   output_.ending().withdraw(Status::kStopMaxTokens);
 }
 
-Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
-                         void* user_data) {
-  if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
+Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data,
+                         Error* error) {
+  if (!prompt.empty()) SOTTO_TRY(prefill(prompt, error));
   set_limit(max_tokens);
   const uint64_t limit = decoder_.call_limit();
   ++generate_depth_;
@@ -296,7 +300,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   while (status == Status::kOk) {
     decoder_.set_call_limit(limit);  // on_piece may have changed the limit and the stop
     output_.ending().resume();
-    status = next();
+    status = next(error);
     if (is_failure(status) || on_piece == nullptr) continue;
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
@@ -306,45 +310,45 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   return is_failure(status) ? status : output_.ending().reach(status);
 }
 
-Status Session::require_space(uint64_t used, size_t count) {
+Status Session::require_space(uint64_t used, size_t count, Error* error) const {
   constexpr const char* kAdvice = "; shorten the prompt, or set overflow to ring or shift";
   const uint32_t context = stream_.params().context_tokens;
   if (stream_.params().overflow != Overflow::kStop || used + count <= context) return Status::kOk;
   if (used == 0) {
-    return fail(&last_error_, Status::kPromptTooLong, count, " tokens do not fit a context of ", context, kAdvice);
+    return fail(error, Status::kPromptTooLong, count, " tokens do not fit a context of ", context, kAdvice);
   }
-  return fail(&last_error_, Status::kPromptTooLong, count, " tokens after ", used, " others do not fit a context of ",
-              context, kAdvice);
+  return fail(error, Status::kPromptTooLong, count, " tokens after ", used, " others do not fit a context of ", context,
+              kAdvice);
 }
 
-Status Session::require_tokens() {
+Status Session::require_tokens(Error* error) const {
   if (token_count() > 0) return Status::kOk;
-  return fail(&last_error_, Status::kInvalidState, "the stream is empty: prefill a prompt first");
+  return fail(error, Status::kInvalidState, "the stream is empty: prefill a prompt first");
 }
 
-Status Session::heal() {
+Status Session::heal(Error* error) {
   const Status status = output_.heal();
   if (status != Status::kInvalidState) return status;
-  return fail(&last_error_, status, "token healing must follow a prefill");
+  return fail(error, status, "token healing must follow a prefill");
 }
 
-Status Session::rewind(uint64_t count) {
+Status Session::rewind(uint64_t count, Error* error) {
   if (count > token_count()) {
-    return fail(&last_error_, Status::kInvalidArgument, "token_count is ", count,
+    return fail(error, Status::kInvalidArgument, "token_count is ", count,
                 "; it must be at most the number of tokens in the stream, ", token_count());
   }
   const Status status = output_.rewind(count);
   if (status == Status::kOk) output_.ending().resume();
   if (status != Status::kInvalidState) return status;
-  return fail(&last_error_, status, "cannot rewind to token ", count,
+  return fail(error, status, "cannot rewind to token ", count,
               ": the KV ring, the constraint or the guide no longer holds that state");
 }
 
-Status Session::next() {
+Status Session::next(Error* error) {
   piece_ = kEmptyPiece;
-  SOTTO_TRY(require_tokens());
+  SOTTO_TRY(require_tokens(error));
   if (const Status status = stream_.guide_status(); status != Status::kOk) {
-    return fail(&last_error_, status, "the guide could not be rolled back with the session: reset it and set it again");
+    return fail(error, status, "the guide could not be rolled back with the session: reset it and set it again");
   }
   const bool is_cancelled = cancellation_.take();
   if (output_.ending().has_ended()) return is_cancelled ? Status::kStopCancelled : output_.ending().reached();
@@ -355,11 +359,11 @@ Status Session::next() {
   while (!output_.is_ready()) {
     const Status status = decode_token();
     if (status == Status::kInvalidState && guide_ != nullptr && guide_->token_count() == 0) {
-      return fail(&last_error_, status, "the guide's stream is empty: prefill a prompt into it first");
+      return fail(error, status, "the guide's stream is empty: prefill a prompt into it first");
     }
     if (status == Status::kStopGrammar && stream_.generated_count() == 0 && stream_.is_constrained()) {
       return fail(
-          &last_error_, Status::kInvalidState,
+          error, Status::kInvalidState,
           "the text of the grammar is complete: before another text, set the grammar again or reset the session");
     }
     if (is_failure(status)) return status;
@@ -390,15 +394,15 @@ Status Session::decode_token() {
   return Status::kOk;
 }
 
-Status Session::logits(std::span<const float>* logits) {
-  SOTTO_TRY(require_tokens());
+Status Session::logits(std::span<const float>* logits, Error* error) {
+  SOTTO_TRY(require_tokens(error));
   SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
   *logits = stream_.kv().logits();
   return Status::kOk;
 }
 
-Status Session::hidden(std::span<const float>* hidden) {
-  SOTTO_TRY(require_tokens());
+Status Session::hidden(std::span<const float>* hidden, Error* error) {
+  SOTTO_TRY(require_tokens(error));
   SOTTO_TRY(stream_.evaluate(&cancellation_));
   KvSequence& kv = stream_.kv();
   SOTTO_TRY(cancellation_.consume(kv.ensure_last_row(cancellation_)));

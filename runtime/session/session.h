@@ -45,7 +45,7 @@ class Session {
   Status set_stops(const StopParams& params, Error* error);
   // Constrains the text after the emitted tokens. Returns kInvalidState if buffered tokens cannot be rolled back. An
   // empty reference removes the current constraint; it keeps such tokens, and they are emitted later.
-  Status set_constraint(const TokenConstraint& constraint);
+  Status set_constraint(const TokenConstraint& constraint, Error* error);
   // Sets the guide (see sotto_session_set_guide()). Null removes it.
   Status set_guide(Session* new_guide, const GuideParams& params, Error* error);
   // Sets the sources of drafts (see sotto_session_set_speculation()). Without sources, only text that a constraint
@@ -58,28 +58,29 @@ class Session {
   // Evaluates a prompt and starts an answer. Buffered tokens are rolled back before the prompt. If that is impossible,
   // they stay in the stream but are never emitted. An empty prompt continues the text, and only restarts the counts of
   // the answer.
-  Status prefill(std::span<const int32_t> tokens);
+  Status prefill(std::span<const int32_t> tokens, Error* error);
   // Begins an empty stream with `count` rows of embeddings.
-  Status prefill_embeddings(const float* embeddings, size_t count);
+  Status prefill_embeddings(const float* embeddings, size_t count, Error* error);
   bool has_embeddings() const { return stream_.kv().embedded_count() > 0; }
-  Status heal();
+  Status heal(Error* error);
   // Generates the next piece. Returns kOk and sets piece() to a token, or returns a stop and sets piece() to the
   // withheld text. A stop that ends the text (ends_text()) is returned again until a call changes the stream, the
   // sampler, the stops, the limit, the constraint or the guide. After a cancellation, the next call continues the text.
-  Status next();
+  Status next(Error* error);
   const Piece& piece() const { return piece_; }
   // Limits the number of tokens that next() generates until the next prefill, set_limit() or generate().
   void set_limit(uint64_t max_tokens);
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
-  Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
-  Status rewind(uint64_t token_count);
+  Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data,
+                  Error* error);
+  Status rewind(uint64_t token_count, Error* error);
   void cancel() { cancellation_.request(); }
 
-  Status logits(std::span<const float>* logits);
-  Status hidden(std::span<const float>* hidden);
+  Status logits(std::span<const float>* logits, Error* error);
+  Status hidden(std::span<const float>* hidden, Error* error);
   // Evaluates tokens as prefill() does, and computes their score. `log_probabilities` may be null.
-  Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score);
-  Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
+  Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score, Error* error);
+  Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding, Error* error);
 
   // Searches for continuations of the stream. Only buffered tokens are removed from it. `*sequences` are valid until
   // the next call.
@@ -95,21 +96,9 @@ class Session {
   // the host's executor.
   bool is_in_use() const;
 
-  // Calls function(error) and records its failure for last_error(). Without a parameter `error`, the functions above
-  // write the same object.
-  template <typename Function>
-  Status run_and_record_error(Function function) const {
-    if (is_in_use()) return fail_in_use(&last_error_, "session");
-    last_error_ = Error();
-    const Status status = function(&last_error_);
-    if (!is_failure(status)) {
-      last_error_ = Error();  // a call in a callback may have failed
-    } else if (last_error_.status != status) {
-      return fail(&last_error_, status, status_text(status));
-    }
-    return status;
-  }
-  const Error& last_error() const { return last_error_; }
+  // Returns memory for the C interface, which keeps the error of its last call here (sotto_session_get_error()). The
+  // functions above do not use it.
+  Error* last_error() const { return &last_error_; }
 
  private:
   friend class Partners;      // links sessions
@@ -120,10 +109,10 @@ class Session {
   void change_limit(uint64_t limit);
   bool needs_logits() const;
   Status decode_token();
-  Status require_tokens();
-  Status require_space(uint64_t used, size_t count);
+  Status require_tokens(Error* error) const;
+  Status require_space(uint64_t used, size_t count, Error* error) const;
   template <typename Evaluate>
-  Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate);
+  Status evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate, Error* error);
 
   // Each part refers only to parts above it.
   Cancellation cancellation_;
@@ -148,7 +137,7 @@ class Session {
   size_t memory_bytes_ = 0;           // number of bytes of the caller's memory that are in use
   uint32_t generate_depth_ = 0;       // number of calls of generate() that are running
   Piece piece_ = {};
-  mutable Error last_error_;  // of functions that only read the session, too
+  mutable Error last_error_;
 };
 
 }  // namespace sotto

@@ -79,9 +79,9 @@ void SessionBatch::evaluate() {
   batch.evaluate();
 }
 
-Status SessionBatch::next(Session* session) {
+Status SessionBatch::next(Session* session, Error* error) {
   session->in_use_ = false;
-  const Status status = session->run_and_record_error([&](Error*) { return session->next(); });
+  const Status status = session->next(error);
   session->in_use_ = true;
   session->step_begin_ns_ = 0;
   return status;

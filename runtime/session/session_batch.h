@@ -27,7 +27,7 @@ class SessionBatch {
   // Evaluates the pending tokens of the sessions, with the threads of the first session.
   void evaluate();
   // Calls next() of a session of the batch.
-  Status next(Session* session);
+  Status next(Session* session, Error* error);
 
  private:
   bool contains(const Session* session) const;

@@ -64,6 +64,29 @@ TEST_F(Callbacks, AStepRejectsCallsOnItsSession) {
   }
 }
 
+TEST_F(Callbacks, AStepOfABatchRejectsCallsOnAllItsSessions) {
+  OpenSession other(model_.get(), allow_everything);
+  for (const bool is_own : {false, true}) {
+    for (const Call& call : calls(other.get())) {
+      SCOPED_TRACE(call.name);
+      OpenSession first(model_.get(), allow_everything), second(model_.get(), allow_everything);
+      Attempt attempt = {is_own ? first.get() : second.get(), &call};
+      set_logits_callback(first.get(), &attempt);
+      sotto_session* const sessions[] = {first.get(), second.get()};
+      for (sotto_session* session : sessions) ASSERT_EQ(sotto_session_prefill(session, kPrompt, 4), SOTTO_OK);
+      const sotto_piece* pieces[2];
+      sotto_status statuses[2];
+      for (int step = 0; step < 2; ++step) {
+        ASSERT_EQ(sotto_sessions_next(sessions, 2, pieces, statuses, nullptr), SOTTO_OK);
+        for (const sotto_status status : statuses) EXPECT_EQ(status, SOTTO_OK);
+      }
+      EXPECT_TRUE(attempt.made);
+      EXPECT_EQ(attempt.status, SOTTO_INVALID_STATE);
+      EXPECT_EQ(second.generate(4).size(), 4u);
+    }
+  }
+}
+
 TEST_F(Callbacks, AProcessorRejectsCallsOnItsSession) {
   OpenSession other(model_.get(), allow_everything);
   for (const Call& call : calls(other.get())) {

@@ -38,7 +38,7 @@ class SessionSearch : public testing::Test {
     memory_ = std::make_unique<TestMemory>(size);
     EXPECT_EQ(Session::init(model(), params, memory_->data(), size, &session_, &error), Status::kOk);
     const Tokens prompt = {3, 17, 40, 8, 8, 29};
-    EXPECT_EQ(session_->prefill(prompt), Status::kOk);
+    EXPECT_EQ(session_->prefill(prompt, nullptr), Status::kOk);
   }
   void TearDown() override {
     if (session_ != nullptr) session_->deinit();
@@ -55,7 +55,7 @@ class SessionSearch : public testing::Test {
   Tokens next(int count) {
     Tokens tokens;
     for (int i = 0; i < count; ++i) {
-      EXPECT_EQ(session_->next(), Status::kOk);
+      EXPECT_EQ(session_->next(nullptr), Status::kOk);
       tokens.push_back(session_->piece().token);
     }
     return tokens;

@@ -40,15 +40,15 @@ TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
   expect_no_allocation("set_sampler", [&] { return session->set_sampler(sampler, nullptr); });
   expect_no_allocation("set_stops", [&] { return session->set_stops(stop_params, nullptr); });
   for (int round = 0; round < 3; ++round) {
-    expect_no_allocation("prefill", [&] { return session->prefill(prompt); });
-    expect_no_allocation("heal", [&] { return session->heal(); });
-    expect_no_allocation("prefill of the guide", [&] { return guide->prefill(prompt); });
+    expect_no_allocation("prefill", [&] { return session->prefill(prompt, nullptr); });
+    expect_no_allocation("heal", [&] { return session->heal(nullptr); });
+    expect_no_allocation("prefill of the guide", [&] { return guide->prefill(prompt, nullptr); });
     expect_no_allocation("set_guide", [&] { return session->set_guide(guide.get(), {}, nullptr); });
     for (int i = 0; i < 40; ++i) {
-      expect_no_allocation("next", [&] { return session->next(); });
+      expect_no_allocation("next", [&] { return session->next(nullptr); });
       if (i == 5 || i == 20) {
         expect_no_allocation("rewind", [&] {
-          const Status status = session->rewind(session->token_count() - 1);
+          const Status status = session->rewind(session->token_count() - 1, nullptr);
           return status == Status::kInvalidState ? Status::kOk : status;  // allowed with a ring
         });
       }
@@ -61,7 +61,7 @@ TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
     expect_no_allocation("set_guide", [&] { return session->set_guide(nullptr, {}, nullptr); });
     expect_no_allocation("restore", [&] { return SavedState::restore(bytes, session.get(), nullptr); });
     expect_no_allocation("fork", [&] { return SavedState::fork(*session, forked.get(), nullptr); });
-    expect_no_allocation("next", [&] { return forked->next(); });
+    expect_no_allocation("next", [&] { return forked->next(nullptr); });
     expect_no_allocation("reset", [&] {
       session->reset();
       guide->reset();
@@ -70,10 +70,10 @@ TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
     ScoreResult score;
     float values[3], embedding[32];
     std::span<const float> row;
-    expect_no_allocation("score", [&] { return session->score(scored, values, &score); });
-    expect_no_allocation("embed", [&] { return session->embed(scored, Pooling::kMean, embedding); });
-    expect_no_allocation("hidden", [&] { return session->hidden(&row); });
-    expect_no_allocation("generate", [&] { return session->generate(prompt, 10, nullptr, nullptr); });
+    expect_no_allocation("score", [&] { return session->score(scored, values, &score, nullptr); });
+    expect_no_allocation("embed", [&] { return session->embed(scored, Pooling::kMean, embedding, nullptr); });
+    expect_no_allocation("hidden", [&] { return session->hidden(&row, nullptr); });
+    expect_no_allocation("generate", [&] { return session->generate(prompt, 10, nullptr, nullptr, nullptr); });
     expect_no_allocation("reset", [&] {
       session->reset();
       return Status::kOk;

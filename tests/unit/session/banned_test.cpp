@@ -54,8 +54,8 @@ TEST(BannedStrings, KeepOtherTextsInProportion) {
   std::vector<double> counts(logits.size());
   for (uint64_t seed = 0; seed < 20000; ++seed) {
     session.sample(seed, endless);
-    ASSERT_EQ(session->rewind(kPrompt.size()), Status::kOk);
-    ASSERT_EQ(session->next(), Status::kOk);
+    ASSERT_EQ(session->rewind(kPrompt.size(), nullptr), Status::kOk);
+    ASSERT_EQ(session->next(nullptr), Status::kOk);
     ++counts[static_cast<size_t>(session->piece().token)];
   }
   EXPECT_EQ(counts[static_cast<size_t>(token_of("abc"))], 0);
@@ -90,7 +90,7 @@ TEST(BannedStrings, RejectTheTokenInWhichTheyBegin) {
     const std::string banned = whole.substr(begin, 6);  // the string begins with the second token
     if (whole != free.text || whole.find(banned) != begin || find_invalid_utf8(banned) != 6) continue;
     ++tried;
-    ASSERT_EQ(session->rewind(kPrompt.size()), Status::kOk);
+    ASSERT_EQ(session->rewind(kPrompt.size(), nullptr), Status::kOk);
     session.ban({banned});
     const Generated with = session.generate(12);
     EXPECT_EQ(with.tokens[0], free.tokens[0]);
@@ -106,7 +106,7 @@ TEST(BannedStrings, EndTheTextIfNothingIsLeft) {
   OpenedSession session(text_model());
   session.sample(0);
   session.prefill(kPrompt);
-  ASSERT_EQ(session->set_constraint(endless_ab.get()), Status::kOk);
+  ASSERT_EQ(session->set_constraint(endless_ab.get(), nullptr), Status::kOk);
   session.ban({"a", "b"});
   const Generated none = session.generate(30);
   EXPECT_EQ(none.end, Status::kStopBanned);
@@ -164,7 +164,7 @@ TEST(BannedStrings, ATextIsTheSameAfterRewindingAndResetting) {
     for (size_t kept = 0; kept <= all.tokens.size(); kept += 1 + random() % 5) {
       const uint64_t count = kPrompt.size() + kept;
       if (count > session->token_count()) continue;
-      ASSERT_EQ(session->rewind(count), Status::kOk);
+      ASSERT_EQ(session->rewind(count, nullptr), Status::kOk);
       const Generated again = session.generate(all.tokens.size() - kept);
       const std::vector<int32_t> rest(all.tokens.begin() + static_cast<ptrdiff_t>(kept), all.tokens.end());
       ASSERT_EQ(again.tokens, rest) << seed << " " << kept;

@@ -43,7 +43,7 @@ TEST(Cancelling, InTheMiddleOfADraw) {
       OpenedSession session(text_model(), shape), guide(text_model(), shape);
       prepare(session, guide);
       Canceller canceller(session.get(), when);
-      ASSERT_EQ(session->set_constraint(TokenConstraint(&canceller)), Status::kOk);
+      ASSERT_EQ(session->set_constraint(TokenConstraint(&canceller), nullptr), Status::kOk);
       Generated got = session.generate(40);
       if (got.tokens.size() < 40) {
         ASSERT_EQ(got.end, Status::kStopCancelled);
@@ -74,7 +74,7 @@ TEST(Cancelling, StopsBetweenAnyTwoTokens) {
     std::string text;
     while (tokens.size() < 45) {
       session->cancel();
-      ASSERT_EQ(session->next(), Status::kStopCancelled);
+      ASSERT_EQ(session->next(nullptr), Status::kStopCancelled);
       EXPECT_EQ(session->piece().token, -1);
       text.append(session->piece().text, session->piece().text_size);
       const Generated one = session.generate(1);

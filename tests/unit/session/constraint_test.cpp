@@ -19,7 +19,7 @@ TEST(Constraint, LimitsTokensAndEndsWhenComplete) {
     OpenedSession session(text_model());
     session.sample(seed);
     session.prefill(kPrompt);
-    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+    ASSERT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
     const Generated some = session.generate(60);
     ++ends[some.end];
     EXPECT_EQ(automaton.accepted(), some.tokens.size());
@@ -41,16 +41,16 @@ TEST(Constraint, FollowsEveryRewind) {
     OpenedSession session(text_model());
     session.sample(seed);
     session.prefill(kPrompt);
-    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+    ASSERT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
     const Generated all = session.generate(60);
     for (uint64_t kept = kPrompt.size() + all.tokens.size(); kept-- > kPrompt.size();) {
-      ASSERT_EQ(session->rewind(kept), Status::kOk);
+      ASSERT_EQ(session->rewind(kept, nullptr), Status::kOk);
       EXPECT_EQ(automaton.accepted(), kept - kPrompt.size());
       const Generated again = session.generate(60);
       EXPECT_EQ(kept - kPrompt.size() + again.tokens.size(), all.tokens.size());
       EXPECT_EQ(again.end, all.end);
     }
-    ASSERT_EQ(session->rewind(1), Status::kOk);  // into the prompt, where the constraint has its initial state
+    ASSERT_EQ(session->rewind(1, nullptr), Status::kOk);  // into the prompt, where the constraint has its initial state
     EXPECT_EQ(automaton.accepted(), 0u);
     session.generate(3);
     session->reset();
@@ -69,16 +69,16 @@ TEST(Constraint, RestrictedLogitsDoNotChangeTheText) {
     asking.sample(seed, [](SamplerParams& params) { params.log_probabilities = true; });
     session.prefill(kPrompt);
     asking.prefill(kPrompt);
-    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
-    ASSERT_EQ(asking->set_constraint(same.get()), Status::kOk);
+    ASSERT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
+    ASSERT_EQ(asking->set_constraint(same.get(), nullptr), Status::kOk);
     for (int i = 0; i < 30; ++i) {
       EXPECT_EQ(session.generate(1).tokens, asking.generate(1).tokens);
       if (i % 4 == 0) {
         EXPECT_EQ(session.logits(), asking.logits());
       }
       if (i % 7 == 6) {
-        ASSERT_EQ(session->rewind(session->token_count() - 2), Status::kOk);
-        ASSERT_EQ(asking->rewind(asking->token_count() - 2), Status::kOk);
+        ASSERT_EQ(session->rewind(session->token_count() - 2, nullptr), Status::kOk);
+        ASSERT_EQ(asking->rewind(asking->token_count() - 2, nullptr), Status::kOk);
       }
     }
   }
@@ -91,21 +91,21 @@ TEST(Constraint, TokensItCannotRollBackStay) {
   OpenedSession session(text_model());
   session.sample(11);
   session.prefill(kPrompt);
-  ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+  ASSERT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
   ASSERT_EQ(session.generate(4).tokens.size(), 4u);
-  EXPECT_EQ(session->rewind(kPrompt.size() + 1), Status::kInvalidState);
+  EXPECT_EQ(session->rewind(kPrompt.size() + 1, nullptr), Status::kInvalidState);
   EXPECT_EQ(session->token_count(), kPrompt.size() + 4);
   EXPECT_EQ(automaton.accepted(), 4u);
-  EXPECT_EQ(session->rewind(kPrompt.size() + 2), Status::kOk);
+  EXPECT_EQ(session->rewind(kPrompt.size() + 2, nullptr), Status::kOk);
   EXPECT_EQ(automaton.accepted(), 2u);
   session.generate(2);
-  EXPECT_EQ(session->rewind(kPrompt.size()), Status::kOk);  // all tokens, however many there are
+  EXPECT_EQ(session->rewind(kPrompt.size(), nullptr), Status::kOk);  // all tokens, however many there are
   EXPECT_EQ(automaton.accepted(), 0u);
   session.generate(4);
   session->reset();
   EXPECT_EQ(automaton.accepted(), 0u);
   session.prefill(kPrompt);
-  EXPECT_EQ(session->next(), Status::kOk);
+  EXPECT_EQ(session->next(nullptr), Status::kOk);
 }
 
 TEST(Constraint, CanBeRemovedIfBufferedTokensStay) {
@@ -115,16 +115,16 @@ TEST(Constraint, CanBeRemovedIfBufferedTokensStay) {
   session.sample(11);
   session.ban({"aaaaab", "bbbbba"});
   session.prefill(kPrompt);
-  ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+  ASSERT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
   const Generated some = session.generate(3);
   ASSERT_EQ(some.tokens.size(), 3u);
   ASSERT_GT(session->token_count(), kPrompt.size() + 3);  // further tokens are buffered
   automaton.memory = 0;
-  EXPECT_EQ(session->set_constraint(automaton.get()), Status::kInvalidState);
+  EXPECT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kInvalidState);
   const uint64_t held = session->token_count();
-  EXPECT_EQ(session->set_constraint({}), Status::kOk);
+  EXPECT_EQ(session->set_constraint({}, nullptr), Status::kOk);
   EXPECT_EQ(session->token_count(), held);
-  EXPECT_EQ(session->next(), Status::kOk);
+  EXPECT_EQ(session->next(nullptr), Status::kOk);
 }
 
 TEST(Constraint, PromptsThatDoNotFitKeepBufferedTokens) {
@@ -137,14 +137,14 @@ TEST(Constraint, PromptsThatDoNotFitKeepBufferedTokens) {
     opened->sample(11);
     opened->ban({"aaaaab", "bbbbba"});
     opened->prefill(kPrompt);
-    ASSERT_EQ((*opened)->set_constraint(constraint->get()), Status::kOk);
+    ASSERT_EQ((*opened)->set_constraint(constraint->get(), nullptr), Status::kOk);
     ASSERT_EQ(opened->generate(3).tokens.size(), 3u);
     constraint->memory = 0;
   }
   const uint64_t emitted = kPrompt.size() + 3;
   ASSERT_GT(session->token_count(), emitted);  // further tokens are buffered
   const std::vector<int32_t> prompt(kContextTokens - emitted, a);
-  ASSERT_EQ(session->prefill(prompt), Status::kPromptTooLong);
+  ASSERT_EQ(session->prefill(prompt, nullptr), Status::kPromptTooLong);
   const Generated all = other.generate(60), rest = session.generate(60);
   EXPECT_GT(all.tokens.size(), 3u);
   EXPECT_EQ(rest.tokens, all.tokens);
@@ -163,7 +163,7 @@ TEST(Constraint, WorksWithBannedStringsAndRings) {
     if (seed % 3 == 0) automaton.memory = 1 + seed % 4;
     session.sample(seed);
     session.prefill(kPrompt);
-    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+    ASSERT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
     std::vector<std::string> bans;
     for (int i = 0; i < 2; ++i) {
       std::string ban;
@@ -186,20 +186,20 @@ TEST(Constraint, WorksWithHealing) {
   OpenedSession session(text_model());
   session.sample(1);
   session.prefill({3, 1});  // "c", "a"
-  ASSERT_EQ(session->heal(), Status::kOk);
+  ASSERT_EQ(session->heal(nullptr), Status::kOk);
   const int32_t bc = token_of("bc");
   Automaton both({{{bc, 1}, {cb, 1}}, {{ab, 1}}}, {});  // of the text; the "a" belongs to the prompt
-  ASSERT_EQ(session->set_constraint(both.get()), Status::kOk);
+  ASSERT_EQ(session->set_constraint(both.get(), nullptr), Status::kOk);
   const Generated some = session.generate(3);
   EXPECT_EQ(some.tokens, (std::vector<int32_t>{abc, ab, ab}));
   EXPECT_EQ(some.text, "bcabab");
   EXPECT_EQ(both.accepted(), 3u);
-  ASSERT_EQ(session->rewind(2), Status::kOk);
+  ASSERT_EQ(session->rewind(2, nullptr), Status::kOk);
   EXPECT_EQ(both.accepted(), 1u);
-  ASSERT_EQ(session->rewind(1), Status::kOk);
+  ASSERT_EQ(session->rewind(1, nullptr), Status::kOk);
   EXPECT_EQ(both.accepted(), 0u);
   Automaton later({{{cb, 0}}}, {});  // no token has "acb", so "a" is a token of its own
-  ASSERT_EQ(session->set_constraint(later.get()), Status::kOk);
+  ASSERT_EQ(session->set_constraint(later.get(), nullptr), Status::kOk);
   EXPECT_EQ(session.generate(2).tokens, (std::vector<int32_t>{token_of("a"), cb}));
   EXPECT_EQ(later.accepted(), 1u);
 }

@@ -21,7 +21,7 @@ struct Pieces {
 };
 
 Status generate(OpenedSession& session, uint64_t max_tokens, Pieces* pieces) {
-  return session->generate({}, max_tokens, Pieces::add, pieces);
+  return session->generate({}, max_tokens, Pieces::add, pieces, nullptr);
 }
 
 void endless(SamplerParams& params) { params.ignore_end = true; }
@@ -63,7 +63,7 @@ TEST(Generate, CountsEmittedTokens) {
     session.sample(seed, endless);
     session.ban(kBans);
     session.prefill(kPrompt);
-    ASSERT_EQ(session->next(), Status::kOk);
+    ASSERT_EQ(session->next(nullptr), Status::kOk);
     Pieces two, stopped, many;
     EXPECT_EQ(generate(session, 2, &two), Status::kStopMaxTokens);
     EXPECT_EQ(two.tokens.size(), 2u);
@@ -91,7 +91,7 @@ TEST(Generate, NestedCallsKeepTheOuterLimit) {
     if (is_first) (void)generate(*all.session, 3, &all.inner);
     return 0;
   };
-  EXPECT_EQ(session->generate({}, 5, on_piece, &within), Status::kStopMaxTokens);
+  EXPECT_EQ(session->generate({}, 5, on_piece, &within, nullptr), Status::kStopMaxTokens);
   EXPECT_EQ(within.inner.tokens.size(), 3u);
   EXPECT_EQ(within.outer.tokens.size(), 2u);
 }
@@ -106,7 +106,7 @@ TEST(Generate, EmptyPrefillStartsBeforeBufferedTokens) {
   stops.max_tokens = 4;
   ASSERT_EQ(session->set_stops(stops, nullptr), Status::kOk);
   session.prefill(kPrompt);
-  ASSERT_EQ(session->next(), Status::kOk);
+  ASSERT_EQ(session->next(nullptr), Status::kOk);
   session.prefill({});
   const Generated all = session.generate(40);
   EXPECT_EQ(all.end, Status::kStopMaxTokens);
@@ -122,15 +122,15 @@ TEST(Generate, NewSamplerRedrawsBufferedTokens) {
       each->sample(seed, endless);
       each->ban(kBans);
       each->prefill(kPrompt);
-      ASSERT_EQ((*each)->next(), Status::kOk);
+      ASSERT_EQ((*each)->next(nullptr), Status::kOk);
     }
-    ASSERT_EQ(other->next(), Status::kOk);
+    ASSERT_EQ(other->next(nullptr), Status::kOk);
     const int32_t suppressed[] = {other->piece().token};
     session.sample(seed, [&](SamplerParams& params) {
       endless(params);
       params.suppressed_tokens = suppressed;
     });
-    ASSERT_EQ(session->next(), Status::kOk);
+    ASSERT_EQ(session->next(nullptr), Status::kOk);
     changed += session->piece().token != suppressed[0] ? 1 : 0;
   }
   EXPECT_EQ(changed, 20u);

@@ -101,7 +101,7 @@ TEST(Grammar, SampledTextsMatchTheGrammar) {
         params.top_p = seed % 3 == 0 ? 0.7f : 1.0f;
       });
       session.prefill(kPrompt);
-      ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);
+      ASSERT_EQ(session->set_constraint(grammar.get(), nullptr), Status::kOk);
       const Generated some = session.generate(40);
       if (!ended_whole(some.end)) continue;
       ++whole;
@@ -121,7 +121,7 @@ TEST(Grammar, SearchesFindTextsOfTheGrammar) {
     });
     session.sample(5);
     session.prefill(kPrompt);
-    ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);
+    ASSERT_EQ(session->set_constraint(grammar.get(), nullptr), Status::kOk);
     int whole = 0;
     for (const SearchMode mode :
          {SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample, SearchMode::kContrastive}) {
@@ -154,13 +154,13 @@ TEST(Grammar, ForcedTextIsDraftedWithoutChange) {
       OpenedSession session(text_model(), [&](SessionParams& params) { params.draft_tokens = draft_tokens; });
       session.sample(seed);
       session.prefill(kPrompt);
-      ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);
+      ASSERT_EQ(session->set_constraint(grammar.get(), nullptr), Status::kOk);
       found.push_back(session.generate(25));
       const SpeculationInfo& info = session->speculation_info();
       EXPECT_EQ(info.forced_accepted_count, info.accepted_count);
       accepted += info.forced_accepted_count;
       session->reset();
-      ASSERT_EQ(session->set_constraint({}), Status::kOk);
+      ASSERT_EQ(session->set_constraint({}, nullptr), Status::kOk);
     }
     EXPECT_EQ(found[0].tokens, found[1].tokens);
     EXPECT_EQ(found[0].text, found[1].text);

@@ -45,7 +45,7 @@ void expect_choices(const Model& guide_model, const GuideParams& params,
     std::vector<double> mixed;
     for (size_t t = 0; t < p.size(); ++t) mixed.push_back(mix(p[t], q[t], max));
     mixed[kEndToken] = -1e300;
-    ASSERT_EQ(session->next(), Status::kOk);
+    ASSERT_EQ(session->next(nullptr), Status::kOk);
     const auto token = static_cast<size_t>(session->piece().token);
     EXPECT_NEAR(mixed[token], mixed[argmax(mixed)], 1e-5);
     one.prefill({session->piece().token});
@@ -121,7 +121,7 @@ TEST(Guide, FollowsRewindsBansAndReset) {
     ASSERT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kOk);
     const Generated all = session.generate(30);
     for (uint64_t kept : {20u, 11u, 3u, 0u}) {
-      ASSERT_EQ(session->rewind(kPrompt.size() + kept), Status::kOk);
+      ASSERT_EQ(session->rewind(kPrompt.size() + kept, nullptr), Status::kOk);
       EXPECT_EQ(guide->token_count(), kNegative.size() + kept);
       const Generated again = session.generate(30 - kept);
       EXPECT_TRUE(
@@ -145,7 +145,7 @@ TEST(Guide, FullGuideContextEndsTheText) {
   EXPECT_EQ(some.end, Status::kStopContextFull);
   EXPECT_EQ(some.tokens.size(), 13u);
   ASSERT_EQ(session->set_guide(nullptr, {}, nullptr), Status::kOk);
-  EXPECT_EQ(session->next(), Status::kOk);
+  EXPECT_EQ(session->next(nullptr), Status::kOk);
 }
 
 // A ring has dropped the guide's prompt, so the guide does not fit the text after a reset.
@@ -162,11 +162,11 @@ TEST(Guide, ResetAfterTheGuidesRingWasFullNeedsTheGuideAgain) {
   ASSERT_EQ(session.generate(60).tokens.size(), 60u);
   session->reset();
   session.prefill(kPrompt);
-  EXPECT_EQ(session->next(), Status::kInvalidState);
-  ASSERT_EQ(session->set_constraint({}), Status::kOk);
-  EXPECT_EQ(session->next(), Status::kInvalidState);
+  EXPECT_EQ(session->next(nullptr), Status::kInvalidState);
+  ASSERT_EQ(session->set_constraint({}, nullptr), Status::kOk);
+  EXPECT_EQ(session->next(nullptr), Status::kInvalidState);
   ASSERT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kOk);
-  EXPECT_EQ(session->next(), Status::kOk);
+  EXPECT_EQ(session->next(nullptr), Status::kOk);
 }
 
 TEST(Guide, IsNotSetIfOneOfTheSessionsCannotRollBack) {
@@ -177,7 +177,7 @@ TEST(Guide, IsNotSetIfOneOfTheSessionsCannotRollBack) {
     opened->sample(11);
     opened->ban({"aaaaab", "bbbbba"});
     opened->prefill({1, 2, 3});
-    ASSERT_EQ((*opened)->set_constraint(constraint->get()), Status::kOk);
+    ASSERT_EQ((*opened)->set_constraint(constraint->get(), nullptr), Status::kOk);
     ASSERT_EQ(opened->generate(3).tokens.size(), 3u);
     ASSERT_GT((*opened)->token_count(), 6u);  // further tokens are buffered
   }
@@ -232,9 +232,9 @@ TEST(Guide, RejectionNamesTheArgument) {
   ASSERT_EQ(other->set_guide(guided_guide.get(), {}, nullptr), Status::kOk);
   refuse(guided_guide, third.get(), "the session is a guide");
   session.prefill(kPrompt);
-  EXPECT_EQ(session->next(), Status::kInvalidState);  // the guide has no tokens
+  EXPECT_EQ(session->next(nullptr), Status::kInvalidState);  // the guide has no tokens
   plain.prefill(kNegative);
-  EXPECT_EQ(session->next(), Status::kOk);
+  EXPECT_EQ(session->next(nullptr), Status::kOk);
 }
 
 TEST(PrematureLayers, CoverTheLayersOfDoLa) {
@@ -293,7 +293,7 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
         const bool plausible = p[t] >= p[argmax(p)] + std::log(0.05) && t != kEndToken;
         mixed.push_back(plausible ? p[t] - premature[best][t] : -1e300);
       }
-      ASSERT_EQ(session->next(), Status::kOk);
+      ASSERT_EQ(session->next(nullptr), Status::kOk);
       EXPECT_NEAR(mixed[static_cast<size_t>(session->piece().token)], mixed[argmax(mixed)], 1e-5);
       const int32_t token = session->piece().token;
       ASSERT_EQ(plain.append({&token, 1}, never), Status::kOk);

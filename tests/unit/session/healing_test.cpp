@@ -69,10 +69,10 @@ TEST(Healing, TextContinuesFromThePrompt) {
     std::vector<int32_t> prompt(3 + random() % 5);
     for (int32_t& token : prompt) token = 1 + static_cast<int32_t>(random() % 3);  // a, b, c
     session.prefill(prompt);
-    ASSERT_EQ(session->heal(), Status::kOk);
+    ASSERT_EQ(session->heal(nullptr), Status::kOk);
     const uint64_t kept = session->token_count();
     healed += kept < prompt.size();
-    ASSERT_EQ(session->heal(), Status::kOk);  // a second call changes nothing
+    ASSERT_EQ(session->heal(nullptr), Status::kOk);  // a second call changes nothing
     ASSERT_EQ(session->token_count(), kept);
     const Generated generated = session.generate(12);
     std::vector<int32_t> stream(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(kept));
@@ -88,7 +88,7 @@ TEST(Healing, TextContinuesFromThePrompt) {
     EXPECT_EQ(generated.text, expected);
     // Rewinding starts healing again.
     for (uint64_t count = kept; count < session->token_count(); count += 2) {
-      ASSERT_EQ(session->rewind(count), Status::kOk);
+      ASSERT_EQ(session->rewind(count, nullptr), Status::kOk);
       const Generated again = session.generate(12 - (count - kept));
       EXPECT_TRUE(std::equal(again.tokens.begin(), again.tokens.end(),
                              generated.tokens.begin() + static_cast<ptrdiff_t>(count - kept)));
@@ -101,21 +101,21 @@ TEST(Healing, TextContinuesFromThePrompt) {
 
 TEST(Healing, RequiresPromptAndTokenizer) {
   OpenedSession session(text_model());
-  EXPECT_EQ(session->heal(), Status::kInvalidState);
+  EXPECT_EQ(session->heal(nullptr), Status::kInvalidState);
   session.prefill({1, 2});
   session.generate(1);
-  EXPECT_EQ(session->heal(), Status::kInvalidState);
+  EXPECT_EQ(session->heal(nullptr), Status::kInvalidState);
   session.prefill({});
-  EXPECT_EQ(session->heal(), Status::kInvalidState);
+  EXPECT_EQ(session->heal(nullptr), Status::kInvalidState);
   session.prefill({1});
-  EXPECT_EQ(session->heal(), Status::kOk);
+  EXPECT_EQ(session->heal(nullptr), Status::kOk);
   session->reset();
   session.prefill({1});  // no token would be left to continue from
-  EXPECT_EQ(session->heal(), Status::kOk);
+  EXPECT_EQ(session->heal(nullptr), Status::kOk);
   EXPECT_EQ(session->token_count(), 1u);
   OpenedSession mute(model_without_text());
   mute.prefill({1, 2});
-  EXPECT_EQ(mute->heal(), Status::kTokenizerMissing);
+  EXPECT_EQ(mute->heal(nullptr), Status::kTokenizerMissing);
 }
 
 }  // namespace

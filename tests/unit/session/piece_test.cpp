@@ -27,11 +27,11 @@ TEST(Pieces, ReportBytesProbabilitiesAndAlternatives) {
     watched.prefill(kPrompt);
     for (int i = 0; i < 25; ++i) {
       const std::vector<float> logits = watched.logits();
-      ASSERT_EQ(watched->next(), Status::kOk);
+      ASSERT_EQ(watched->next(nullptr), Status::kOk);
       EXPECT_TRUE(std::isnan(watched->piece().log_probability));
       EXPECT_TRUE(std::isnan(watched->piece().sampled_log_probability));
       EXPECT_EQ(watched->piece().alternative_count, 0u);
-      ASSERT_EQ(session->next(), Status::kOk);
+      ASSERT_EQ(session->next(nullptr), Status::kOk);
       const Piece& piece = session->piece();
       ASSERT_EQ(piece.token, watched->piece().token);
       EXPECT_EQ(std::string(piece.bytes, piece.byte_count), vocabulary()[static_cast<size_t>(piece.token)]);
@@ -73,12 +73,12 @@ TEST(Pieces, ReportStatistics) {
   std::vector<int32_t> tokens = kPrompt;
   for (int i = 0; i < 25; ++i) {
     const std::vector<float> logits = watched.logits();
-    ASSERT_EQ(watched->next(), Status::kOk);
+    ASSERT_EQ(watched->next(nullptr), Status::kOk);
     EXPECT_TRUE(std::isnan(watched->piece().entropy));
     EXPECT_TRUE(std::isnan(watched->piece().effective_vocabulary));
     EXPECT_TRUE(std::isnan(watched->piece().repetitiveness));
     EXPECT_EQ(watched->piece().kept_count, 0u);
-    ASSERT_EQ(session->next(), Status::kOk);
+    ASSERT_EQ(session->next(nullptr), Status::kOk);
     const Piece& piece = session->piece();
     ASSERT_EQ(piece.token, watched->piece().token);
     double sum = 0, entropy = 0;
@@ -106,8 +106,8 @@ TEST(Pieces, StatisticsDoNotChangeTheTokens) {
     session.prefill(kPrompt);
     plain.prefill(kPrompt);
     for (int i = 0; i < 20; ++i) {
-      const Status status = plain->next();
-      ASSERT_EQ(session->next(), status) << sampler.name;
+      const Status status = plain->next(nullptr);
+      ASSERT_EQ(session->next(nullptr), status) << sampler.name;
       if (status != Status::kOk) break;
       ASSERT_EQ(session->piece().token, plain->piece().token) << sampler.name;
       ASSERT_GE(session->piece().kept_count, 1u) << sampler.name;

@@ -46,7 +46,7 @@ class RandomCalls {
       case 6:
         return compare_copy();
       case 7: {
-        const Status status = session_->heal();
+        const Status status = session_->heal(nullptr);
         ASSERT_TRUE(status == Status::kOk || status == Status::kInvalidState);
         return;
       }
@@ -86,7 +86,7 @@ class RandomCalls {
     }
     // Tokens that a ring cannot roll back, and text withheld until a rewind, would be emitted even if banned now.
     const int32_t token = 1;
-    if (session_->token_stream().params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1});
+    if (session_->token_stream().params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1}, nullptr);
     oldest_rewind_ = session_->token_count();
     text_.clear();
   }
@@ -94,7 +94,7 @@ class RandomCalls {
   void prefill() {
     std::vector<int32_t> tokens(random_() % 9);
     for (int32_t& token : tokens) token = static_cast<int32_t>(random_() % vocabulary().size());
-    const Status status = session_->prefill(tokens);
+    const Status status = session_->prefill(tokens, nullptr);
     ASSERT_TRUE(status == Status::kOk || status == Status::kPromptTooLong || status == Status::kStopCancelled);
     if (status == Status::kPromptTooLong) {
       session_->reset();
@@ -105,7 +105,7 @@ class RandomCalls {
 
   void constrain() {
     const bool on = random_() % 2 == 0;
-    const Status status = session_->set_constraint(on ? automaton_.get() : TokenConstraint());
+    const Status status = session_->set_constraint(on ? automaton_.get() : TokenConstraint(), nullptr);
     ASSERT_TRUE(status == Status::kOk || status == Status::kInvalidState);
     // One automaton is enough, because it continues from its present state.
     automaton_.memory = random_() % 3 == 0 ? random_() % 4 : SIZE_MAX;
@@ -129,7 +129,7 @@ class RandomCalls {
   void rewind() {
     const uint64_t count = session_->token_count();
     const uint64_t to = std::max(std::min(count, oldest_rewind_), count - std::min<uint64_t>(count, random_() % 6));
-    const Status status = session_->rewind(to);
+    const Status status = session_->rewind(to, nullptr);
     ASSERT_TRUE(status == Status::kOk || status == Status::kInvalidState);
     ASSERT_EQ(session_->token_count(), status == Status::kOk ? to : count);
     text_.clear();
@@ -138,14 +138,14 @@ class RandomCalls {
   void score() {
     const int32_t tokens[] = {1, 2, 3};
     ScoreResult result;
-    const Status status = session_->score(tokens, nullptr, &result);
+    const Status status = session_->score(tokens, nullptr, &result, nullptr);
     ASSERT_TRUE(status == Status::kOk || status == Status::kPromptTooLong || status == Status::kStopCancelled);
     text_.clear();
   }
 
   void generate(size_t count) {
     for (size_t i = 0; i < count; ++i) {
-      const Status status = session_->next();
+      const Status status = session_->next(nullptr);
       text_.append(session_->piece().text, session_->piece().text_size);
       for (const std::string& ban : bans_) {
         ASSERT_EQ(text_.find(ban), std::string::npos) << ban << " in " << text_;
@@ -165,8 +165,8 @@ class RandomCalls {
   // Compares without constraint and guide, which are not part of a saved state.
   void compare_copy() {
     session_->cancel();
-    (void)session_->next();
-    if (session_->set_constraint({}) != Status::kOk) return;
+    (void)session_->next(nullptr);
+    if (session_->set_constraint({}, nullptr) != Status::kOk) return;
     if (session_->set_guide(nullptr, {}, nullptr) != Status::kOk) return;
     std::vector<uint8_t> bytes(SavedState::size(*session_));
     SavedState::save(*session_, bytes.data());
@@ -177,8 +177,8 @@ class RandomCalls {
       ASSERT_EQ(SavedState::fork(*session_, copy_.get(), nullptr), Status::kOk);
     }
     for (int i = 0; i < 12; ++i) {
-      const Status status = session_->next();
-      ASSERT_EQ(copy_->next(), status);
+      const Status status = session_->next(nullptr);
+      ASSERT_EQ(copy_->next(nullptr), status);
       const Piece &a = session_->piece(), &b = copy_->piece();
       ASSERT_EQ(a.token, b.token);
       ASSERT_EQ(std::string(a.text, a.text_size), std::string(b.text, b.text_size));

@@ -42,7 +42,7 @@ TEST_P(Rewinding, ReplaysTheSameTokensAndText) {
     std::vector<std::string> texts;
     const size_t length = overflow == Overflow::kStop ? 55 : 150;
     const auto go_on = [&](size_t at) {
-      ASSERT_EQ(session->next(), Status::kOk);
+      ASSERT_EQ(session->next(nullptr), Status::kOk);
       const Piece& piece = session->piece();
       const std::string text(piece.text, piece.text_size);
       if (at == tokens.size()) {
@@ -58,7 +58,7 @@ TEST_P(Rewinding, ReplaysTheSameTokensAndText) {
       for (size_t i = 0; i < steps && at < length; ++i) go_on(at++);
       const size_t back = random() % std::min<size_t>(at + 1, 9);
       const uint64_t count = prompt.size() + at - back;
-      const Status status = session->rewind(count);
+      const Status status = session->rewind(count, nullptr);
       if (status == Status::kOk) {
         at -= back;
         ++done;
@@ -88,7 +88,7 @@ TEST(Rewinding, IntoACharacterWithholdsItsFirstBytes) {
   const Generated euro = session.generate(3);
   EXPECT_EQ(euro.text, "\xE2\x82\xAC");
   for (uint64_t count = 3; count >= 1; --count) {
-    ASSERT_EQ(session->rewind(count), Status::kOk);
+    ASSERT_EQ(session->rewind(count, nullptr), Status::kOk);
     EXPECT_EQ(session.generate(4 - count).text, "\xE2\x82\xAC");
   }
 }
@@ -104,7 +104,7 @@ TEST(Rewinding, AcrossAnswersFindsTheEarlierAnswer) {
   session.prefill({3, 3});
   const Generated second = session.generate(10);
   EXPECT_EQ(second.tokens.size(), 6u);
-  ASSERT_EQ(session->rewind(5), Status::kOk);
+  ASSERT_EQ(session->rewind(5, nullptr), Status::kOk);
   const Generated rest = session.generate(10);
   EXPECT_EQ(rest.tokens, std::vector<int32_t>(first.tokens.begin() + 3, first.tokens.end()));
   EXPECT_EQ(rest.end, Status::kStopMaxTokens);

@@ -19,8 +19,8 @@ std::vector<uint8_t> save(const Session& session) {
 
 void continues_like(OpenedSession& one, OpenedSession& other, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const Status status = one->next();
-    ASSERT_EQ(other->next(), status) << i;
+    const Status status = one->next(nullptr);
+    ASSERT_EQ(other->next(nullptr), status) << i;
     const Piece &a = one->piece(), &b = other->piece();
     ASSERT_EQ(a.token, b.token) << i;
     ASSERT_EQ(std::string(a.text, a.text_size), std::string(b.text, b.text_size)) << i;
@@ -73,7 +73,7 @@ TEST_P(SavedStates, ContinueWhereTheyWereSaved) {
     prepare(session, seed);
     session.prefill(kPrompt);
     if (seed % 3 == 0) {
-      ASSERT_EQ(session->heal(), Status::kOk);
+      ASSERT_EQ(session->heal(nullptr), Status::kOk);
     }
     for (int cut = 0; cut < 6; ++cut) {
       session.generate(random() % 14);
@@ -101,11 +101,12 @@ TEST_P(SavedStates, ContinueWhereTheyWereSaved) {
       continues_like(original, forked, 30);
       ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
       const uint64_t back = std::min<uint64_t>(session->token_count() - 1, random() % 5);
-      ASSERT_EQ(original->rewind(original->token_count() - back), session->rewind(session->token_count() - back));
+      ASSERT_EQ(original->rewind(original->token_count() - back, nullptr),
+                session->rewind(session->token_count() - back, nullptr));
       continues_like(session, original, 8);
       std::span<const float> ours, theirs;
-      const Status status = session->logits(&ours);
-      ASSERT_EQ(original->logits(&theirs), status);
+      const Status status = session->logits(&ours, nullptr);
+      ASSERT_EQ(original->logits(&theirs, nullptr), status);
       EXPECT_TRUE(std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end()));
     }
   }
@@ -122,7 +123,7 @@ TEST(SavedState, SavesAnEmptySession) {
   other.prefill(kPrompt);
   ASSERT_EQ(SavedState::restore(save(*session), other.get(), nullptr), Status::kOk);
   EXPECT_EQ(other->token_count(), 0u);
-  EXPECT_EQ(other->next(), Status::kInvalidState);
+  EXPECT_EQ(other->next(nullptr), Status::kInvalidState);
 }
 
 // Runs once for each instruction set of this CPU.
@@ -227,9 +228,9 @@ TEST(SavedState, ForgedStatesAreSafe) {
     }
     ++taken;
     target.generate(4);
-    if (target->token_count() > 2) (void)target->rewind(target->token_count() - 2);
+    if (target->token_count() > 2) (void)target->rewind(target->token_count() - 2, nullptr);
     target.generate(8);
-    (void)target->rewind(1);
+    (void)target->rewind(1, nullptr);
     target.generate(3);
     target.prefill({1});
   }
@@ -251,7 +252,7 @@ TEST(SavedState, ForgedStatesThatAreRestoredCanBeSavedAgain) {
       if (SavedState::restore(bytes, target.get(), nullptr) != Status::kOk) continue;
       ++restored;
       for (const uint64_t count : {target->token_count(), uint64_t{3}, uint64_t{1}}) {
-        (void)target->rewind(count);
+        (void)target->rewind(count, nullptr);
         ASSERT_EQ(SavedState::restore(save(*target.get()), other.get(), nullptr), Status::kOk) << from_end;
       }
     }
@@ -304,7 +305,7 @@ TEST(SavedState, RestartsTheConstraint) {
   session.sample(1);
   session.prefill(kPrompt);
   const std::vector<uint8_t> bytes = save(*session);
-  ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+  ASSERT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
   session.generate(5);
   EXPECT_EQ(automaton.accepted(), 5u);
   ASSERT_EQ(SavedState::restore(bytes, session.get(), nullptr), Status::kOk);

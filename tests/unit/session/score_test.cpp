@@ -32,7 +32,7 @@ TEST(Score, EqualsTokensScoredOneByOne) {
         stepped.prefill({1, 2});
         std::vector<float> values(tokens.size());
         ScoreResult score;
-        ASSERT_EQ(scored->score(tokens, values.data(), &score), Status::kOk);
+        ASSERT_EQ(scored->score(tokens, values.data(), &score, nullptr), Status::kOk);
         double sum = 0;
         for (size_t i = 0; i < tokens.size(); ++i) {
           // The log probability that a session reports when the token is forced.
@@ -49,7 +49,7 @@ TEST(Score, EqualsTokensScoredOneByOne) {
             continue;
           }
           stepped.prefill({});
-          ASSERT_EQ(stepped->next(), Status::kOk);
+          ASSERT_EQ(stepped->next(nullptr), Status::kOk);
           ASSERT_EQ(stepped->piece().token, tokens[i]);
           ASSERT_TRUE(same_bits(values[i], stepped->piece().log_probability)) << i;
           sum += static_cast<double>(values[i]);
@@ -69,21 +69,21 @@ TEST(Score, FirstTokenHasNoScore) {
   const std::vector<int32_t> tokens = {1, 2, 3};
   float values[3];
   ScoreResult score;
-  ASSERT_EQ(session->score(tokens, values, &score), Status::kOk);
+  ASSERT_EQ(session->score(tokens, values, &score, nullptr), Status::kOk);
   EXPECT_TRUE(std::isnan(values[0]));
   EXPECT_EQ(score.token_count, 2u);
   EXPECT_NEAR(score.log_probability, double{values[1]} + double{values[2]}, 1e-6);
-  ASSERT_EQ(session->score({}, nullptr, &score), Status::kOk);
+  ASSERT_EQ(session->score({}, nullptr, &score, nullptr), Status::kOk);
   EXPECT_EQ(score.token_count, 0u);
   EXPECT_TRUE(std::isnan(score.perplexity));
   session->reset();
-  ASSERT_EQ(session->score({tokens.data(), 1}, values, &score), Status::kOk);
+  ASSERT_EQ(session->score({tokens.data(), 1}, values, &score, nullptr), Status::kOk);
   EXPECT_EQ(score.token_count, 0u);
   const std::vector<int32_t> outside = {1, 19};
-  EXPECT_EQ(session->score(outside, nullptr, &score), Status::kInvalidArgument);
+  EXPECT_EQ(session->score(outside, nullptr, &score, nullptr), Status::kInvalidArgument);
   EXPECT_EQ(session->token_count(), 1u);
   const auto many = random_tokens(64, 2);
-  EXPECT_EQ(session->score(many, nullptr, &score), Status::kPromptTooLong);
+  EXPECT_EQ(session->score(many, nullptr, &score, nullptr), Status::kPromptTooLong);
 }
 
 TEST(Score, IsCancelledLikeAPrefill) {
@@ -92,23 +92,23 @@ TEST(Score, IsCancelledLikeAPrefill) {
   session->cancel();
   ScoreResult score;
   float values[20];
-  EXPECT_EQ(session->score(tokens, values, &score), Status::kStopCancelled);
+  EXPECT_EQ(session->score(tokens, values, &score, nullptr), Status::kStopCancelled);
   EXPECT_EQ(session->token_count(), 0u);
-  EXPECT_EQ(session->score(tokens, values, &score), Status::kOk);
+  EXPECT_EQ(session->score(tokens, values, &score, nullptr), Status::kOk);
   session->cancel();
   float embedding[32];
-  EXPECT_EQ(session->embed(tokens, Pooling::kMean, embedding), Status::kStopCancelled);
-  EXPECT_EQ(session->embed(tokens, Pooling::kMean, embedding), Status::kOk);
+  EXPECT_EQ(session->embed(tokens, Pooling::kMean, embedding, nullptr), Status::kStopCancelled);
+  EXPECT_EQ(session->embed(tokens, Pooling::kMean, embedding, nullptr), Status::kOk);
 }
 
 TEST(Hidden, GivesTheLogitsThroughTheHead) {
   OpenedSession session(text_model());
   std::span<const float> hidden;
-  EXPECT_EQ(session->hidden(&hidden), Status::kInvalidState);
+  EXPECT_EQ(session->hidden(&hidden, nullptr), Status::kInvalidState);
   session.sample(1);
   session.prefill({1, 2, 3});
   session.generate(3);
-  ASSERT_EQ(session->hidden(&hidden), Status::kOk);
+  ASSERT_EQ(session->hidden(&hidden, nullptr), Status::kOk);
   ASSERT_EQ(hidden.size(), 32u);
   const std::vector<float> state(hidden.begin(), hidden.end());
   const std::vector<float> logits = session.logits();
@@ -122,7 +122,7 @@ TEST(Hidden, GivesTheLogitsThroughTheHead) {
     }
     EXPECT_NEAR(double{logits[token]}, sum, 0.03 * norm);  // the head multiplies int8 states
   }
-  ASSERT_EQ(session->hidden(&hidden), Status::kOk);
+  ASSERT_EQ(session->hidden(&hidden, nullptr), Status::kOk);
   EXPECT_TRUE(std::equal(state.begin(), state.end(), hidden.begin()));
 }
 
@@ -132,22 +132,22 @@ TEST(Embedding, PoolsTheHiddenStates) {
     OpenedSession session(text_model(), [&](SessionParams& params) { params.batch_tokens = batch; });
     OpenedSession stepped(text_model());
     std::vector<float> mean(32), last(32), expected(32);
-    ASSERT_EQ(session->embed(tokens, Pooling::kMean, mean.data()), Status::kOk);
+    ASSERT_EQ(session->embed(tokens, Pooling::kMean, mean.data(), nullptr), Status::kOk);
     EXPECT_EQ(session->token_count(), tokens.size());
     session->reset();
-    ASSERT_EQ(session->embed(tokens, Pooling::kLast, last.data()), Status::kOk);
+    ASSERT_EQ(session->embed(tokens, Pooling::kLast, last.data(), nullptr), Status::kOk);
     std::span<const float> hidden;
     for (const int32_t token : tokens) {
       stepped.prefill({token});
-      ASSERT_EQ(stepped->hidden(&hidden), Status::kOk);
+      ASSERT_EQ(stepped->hidden(&hidden, nullptr), Status::kOk);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] += hidden[i];
     }
     for (float& value : expected) value /= 21;
     EXPECT_EQ(mean, expected);
     EXPECT_TRUE(std::equal(last.begin(), last.end(), hidden.begin()));
     EXPECT_EQ(session.logits(), stepped.logits());
-    EXPECT_EQ(session->embed({}, Pooling::kLast, last.data()), Status::kInvalidArgument);
-    EXPECT_EQ(session->embed(tokens, static_cast<Pooling>(2), last.data()), Status::kInvalidArgument);
+    EXPECT_EQ(session->embed({}, Pooling::kLast, last.data(), nullptr), Status::kInvalidArgument);
+    EXPECT_EQ(session->embed(tokens, static_cast<Pooling>(2), last.data(), nullptr), Status::kInvalidArgument);
   }
 }
 

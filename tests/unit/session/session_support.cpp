@@ -178,12 +178,14 @@ void OpenedSession::ban(const std::vector<std::string>& strings) {
   ASSERT_EQ(session_->set_stops(params, &error), Status::kOk) << error.message;
 }
 
-void OpenedSession::prefill(const std::vector<int32_t>& tokens) { ASSERT_EQ(session_->prefill(tokens), Status::kOk); }
+void OpenedSession::prefill(const std::vector<int32_t>& tokens) {
+  ASSERT_EQ(session_->prefill(tokens, nullptr), Status::kOk);
+}
 
 Generated OpenedSession::generate(size_t count) {
   Generated generated;
   while (generated.tokens.size() < count && generated.end == Status::kOk) {
-    generated.end = session_->next();
+    generated.end = session_->next(nullptr);
     const Piece& piece = session_->piece();
     generated.text.append(piece.text, piece.text_size);
     if (generated.end != Status::kOk) break;
@@ -194,7 +196,7 @@ Generated OpenedSession::generate(size_t count) {
 
 std::vector<float> OpenedSession::logits() {
   std::span<const float> logits;
-  EXPECT_EQ(session_->logits(&logits), Status::kOk);
+  EXPECT_EQ(session_->logits(&logits, nullptr), Status::kOk);
   return {logits.begin(), logits.end()};
 }
 

@@ -30,7 +30,7 @@ RecordedPiece record(Status status, const Piece& piece) {
 std::vector<RecordedPiece> record(OpenedSession& session, size_t count) {
   std::vector<RecordedPiece> pieces;
   while (pieces.size() < count && (pieces.empty() || pieces.back().status == Status::kOk)) {
-    const Status status = session->next();
+    const Status status = session->next(nullptr);
     pieces.push_back(record(status, session->piece()));
   }
   return pieces;

@@ -28,7 +28,7 @@ void report_all(SamplerParams& params) {
 
 std::vector<float> logits_if_any(OpenedSession& session) {
   std::span<const float> logits;
-  const Status status = session->logits(&logits);
+  const Status status = session->logits(&logits, nullptr);
   EXPECT_TRUE(status == Status::kOk || status == Status::kStopContextFull);
   return {logits.begin(), logits.end()};
 }
@@ -134,19 +134,19 @@ TEST(Speculation, ChangesNothingAroundRewindsAndPrefills) {
         for (uint32_t round = 0; round < 12; ++round) {
           add(3 + round % 4);
           if (session->token_count() > 48) {
-            EXPECT_EQ(session->rewind(24), Status::kOk);
+            EXPECT_EQ(session->rewind(24, nullptr), Status::kOk);
           }
-          EXPECT_EQ(session->rewind(session->token_count() - round % 5), Status::kOk);
+          EXPECT_EQ(session->rewind(session->token_count() - round % 5, nullptr), Status::kOk);
           if (round % 3 == 1) (void)session.logits();
           if (round % 4 == 2) session.prefill({2, 3, 4});
           if (round % 5 == 3) {
             std::span<const float> hidden;
-            EXPECT_EQ(session->hidden(&hidden), Status::kOk);
+            EXPECT_EQ(session->hidden(&hidden, nullptr), Status::kOk);
           }
           if (round == 8) {
             ScoreResult score;
             const std::vector<int32_t> tokens = {4, 5, 6};
-            EXPECT_EQ(session->score(tokens, nullptr, &score), Status::kOk);
+            EXPECT_EQ(session->score(tokens, nullptr, &score, nullptr), Status::kOk);
           }
         }
         add(10);
@@ -178,9 +178,9 @@ TEST(Speculation, ChangesNothingUnderAConstraint) {
           Automaton automaton({{{1, 1}, {2, 0}}, {{2, 2}}, {{3, 3}}, {{1, 0}, {4, 3}}}, {3});
           session.sample(seed, report_all);
           session.prefill(repetitive_prompt());
-          EXPECT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+          EXPECT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
           const auto pieces = record(session, 30);
-          EXPECT_EQ(session->set_constraint({}), Status::kOk);
+          EXPECT_EQ(session->set_constraint({}, nullptr), Status::kOk);
           return pieces;
         },
         "constraint");
@@ -214,9 +214,9 @@ TEST(Speculation, ChangesNothingIfConstraintAndBansLeaveNothing) {
           session.sample(seed, [](SamplerParams& params) { params.temperature = 0; });
           session.ban({ban});
           session.prefill(prompt);
-          EXPECT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+          EXPECT_EQ(session->set_constraint(automaton.get(), nullptr), Status::kOk);
           const auto pieces = record(session, 20);
-          EXPECT_EQ(session->set_constraint({}), Status::kOk);
+          EXPECT_EQ(session->set_constraint({}, nullptr), Status::kOk);
           return pieces;
         },
         "dead ends " + std::to_string(seed));
@@ -256,7 +256,7 @@ TEST(Speculation, ContinuesAfterEveryCancel) {
           const auto pieces = record(session, 4);
           all.insert(all.end(), pieces.begin(), pieces.end());
           session->cancel();
-          EXPECT_EQ(session->next(), Status::kStopCancelled);
+          EXPECT_EQ(session->next(nullptr), Status::kStopCancelled);
         }
         return all;
       },
@@ -341,7 +341,7 @@ TEST(Speculation, SamplesAndAcceptsWithTheModelsProbabilities) {
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
     // The pace of guesses restarts, so that all of them are tried.
     ASSERT_EQ(session->set_speculation(params, nullptr), Status::kOk);
-    ASSERT_EQ(session->rewind(repetitive_prompt().size()), Status::kOk);
+    ASSERT_EQ(session->rewind(repetitive_prompt().size(), nullptr), Status::kOk);
     session.sample(seed, [&](SamplerParams& sampled) {
       sampled.forced_prefix = first;
       sampled.ignore_end = true;

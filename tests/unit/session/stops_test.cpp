@@ -80,7 +80,7 @@ TEST(StopStrings, TheStreamEndsWhereTheTextEnds) {
       if (answer.end != Status::kStopString) continue;
       ++stops;
       EXPECT_EQ(session->info().stop, Status::kStopString);
-      EXPECT_EQ(session->next(), Status::kStopString);
+      EXPECT_EQ(session->next(nullptr), Status::kStopString);
       EXPECT_EQ(session->piece().text_size, 0u);
       EXPECT_EQ(text_from(*session.get(), start), answer.text);
       std::vector<int32_t> tokens;
@@ -227,7 +227,7 @@ TEST(StopTokens, EndTheTextWithoutBeingPartOfIt) {
   const auto first = std::find_if(all.tokens.begin(), all.tokens.end(), is_stop);
   EXPECT_EQ(some.tokens, std::vector<int32_t>(all.tokens.begin(), first));
   EXPECT_EQ(session->token_count(), kPrompt.size() + some.tokens.size());
-  EXPECT_EQ(session->next(), Status::kStopToken);  // the draw is the same
+  EXPECT_EQ(session->next(nullptr), Status::kStopToken);  // the draw is the same
 }
 
 TEST(StopLimits, CountFromTheLastPrefill) {
@@ -238,16 +238,16 @@ TEST(StopLimits, CountFromTheLastPrefill) {
   ASSERT_EQ(session->set_stops(params, nullptr), Status::kOk);
   session.prefill(kPrompt);
   EXPECT_EQ(session.generate(100).tokens.size(), 4u);
-  EXPECT_EQ(session->next(), Status::kStopMaxTokens);
+  EXPECT_EQ(session->next(nullptr), Status::kStopMaxTokens);
   session.prefill({5});
   EXPECT_EQ(session.generate(100).tokens.size(), 4u);
-  ASSERT_EQ(session->rewind(6), Status::kOk);  // into the first answer
+  ASSERT_EQ(session->rewind(6, nullptr), Status::kOk);  // into the first answer
   EXPECT_EQ(session.generate(100).tokens.size(), 1u);
   session.prefill({});
   EXPECT_EQ(session.generate(100).tokens.size(), 4u);
-  ASSERT_EQ(session->rewind(session->token_count() - 2), Status::kOk);
+  ASSERT_EQ(session->rewind(session->token_count() - 2, nullptr), Status::kOk);
   EXPECT_EQ(session.generate(100).tokens.size(), 2u);
-  ASSERT_EQ(session->rewind(5), Status::kOk);
+  ASSERT_EQ(session->rewind(5, nullptr), Status::kOk);
   EXPECT_EQ(session.generate(100).tokens.size(), 2u);
 }
 
@@ -257,7 +257,7 @@ TEST(StopLimits, TimeAndRepetitionEndTheText) {
   params.max_time_ns = 1;
   ASSERT_EQ(session->set_stops(params, nullptr), Status::kOk);
   session.prefill(kPrompt);
-  EXPECT_EQ(session->next(), Status::kStopTime);
+  EXPECT_EQ(session->next(nullptr), Status::kStopTime);
   params = {};
   params.max_time_ns = uint64_t{1} << 62;
   params.repetition_limit = 0.4f;
@@ -284,7 +284,7 @@ Status collect(Session* session, uint64_t max_tokens, std::string* text, size_t*
         *to->pieces += piece->token >= 0 ? 1 : 0;
         return 0;
       },
-      &out);
+      &out, nullptr);
 }
 
 TEST(Generate, LeavesNothingWithheld) {
@@ -411,7 +411,7 @@ TEST(Cancelling, FlushesWithheldTextAndContinues) {
       text += some.text;
       tokens.insert(tokens.end(), some.tokens.begin(), some.tokens.end());
       session->cancel();
-      ASSERT_EQ(session->next(), Status::kStopCancelled);
+      ASSERT_EQ(session->next(nullptr), Status::kStopCancelled);
       text.append(session->piece().text, session->piece().text_size);
     }
     const Generated all = free.generate(30);
