@@ -189,15 +189,16 @@ class Session(Resource):
             except asyncio.CancelledError:
                 self.cancel()
                 await asyncio.wait([step])
-                if step.exception() is None and self.info.stop != Status.STOP_CANCELLED:
-                    self._take_cancellation()
+                with contextlib.suppress(ClosedError):  # another thread may have closed the session
+                    if self.info.stop != Status.STOP_CANCELLED:
+                        self._take_cancellation()
                 raise
             if text is None:
                 return
             yield text
 
     def _take_cancellation(self) -> None:
-        """Consumes a cancellation that came after the last token of a text, so that it does not stop the next text."""
+        """Consumes a cancellation that stopped no call, so that it does not stop the next text."""
         with Exclusive(self) as handle:
             lib.sotto_session_next(handle, ctypes.POINTER(abi.Piece)())
 

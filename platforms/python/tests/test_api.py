@@ -1,5 +1,6 @@
 """Tests of every part of the Python interface."""
 import asyncio
+import concurrent.futures
 import json
 import math
 import pathlib
@@ -8,6 +9,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 from support import MODEL, MODEL_PATH, PACKAGE
@@ -425,6 +427,26 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session.info.stop, sotto.Status.STOP_CANCELLED)
         self.session.reset()
         self.assertEqual(len(list(self.session.pieces("It was", 5))), 5)  # it is idle and no longer cancelled
+
+    async def test_a_cancelled_step_that_fails_leaves_no_cancellation(self):
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(concurrent.futures.ThreadPoolExecutor(1))
+        loop.run_in_executor(None, go_on.wait)  # the only thread
+        self.session.prefill("It was")
+
+        async def run():
+            async for _ in self.session.astream([-1]):
+                self.fail("a token of -1 was evaluated")
+
+        task = asyncio.ensure_future(run())
+        await asyncio.sleep(0)  # the first step waits for the thread
+        task.cancel()
+        loop.call_later(0.01, go_on.set)
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        self.assertEqual(len(list(self.session.pieces("It was", 5))), 5)
 
     async def test_errors_and_early_ends(self):
         with self.assertRaises(sotto.SottoError):
