@@ -33,8 +33,8 @@ class InputFile {
 // Returns whether `path` is a file that begins like a .sotto file.
 bool is_model_file(const std::filesystem::path& path);
 
-// A file with a temporary name next to `path` until commit(). An interrupted program therefore leaves no file that
-// looks complete. The destructor removes an uncommitted file.
+// A file with a temporary name next to `path` until commit(), so that an interrupted program leaves no file that looks
+// complete. The destructor removes an uncommitted file.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

@@ -71,8 +71,8 @@ struct ModelRanges {
   std::vector<const LinearRanges*> linears() const;
 };
 
-// Returns the finished buffer. Its size depends on the ranges that exist, not on their values: the writer can reserve
-// it before they are known. `tokenizer` may be null.
+// Returns the finished buffer. Its size depends on the ranges that exist, not on their values, so the writer can
+// reserve it before they are known. `tokenizer` may be null.
 std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerData* tokenizer,
                                     const ModelRanges& ranges);
 

@@ -56,7 +56,7 @@ struct WriteOptions {
   // section.
   const Packer* packer = nullptr;
   // Size of a huge page. If the packed section and the data that is read with it fill at least kMinPages huge pages,
-  // they begin on a page boundary. Systems can then map them with huge pages.
+  // they begin on a page boundary, so that systems can map them with huge pages.
   uint64_t page_size = uint64_t{2} << 20;
   static constexpr uint64_t kMinPages = 32;
   bool is_dry_run = false;  // writes no file and computes only what the report contains

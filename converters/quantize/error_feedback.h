@@ -1,5 +1,5 @@
 // Rounds weights with error feedback: the weights of an output are rounded one after the other, and each compensates
-// the errors of those before it. The outputs for typical inputs then change least.
+// the errors of those before it, so that the outputs for typical inputs change least.
 //
 // Example: two inputs are always equal, and both weights are 0.4 steps. Rounded alone, both become 0. With feedback,
 // the second is rounded from 0.4 + 0.4 and becomes 1. The sum 1 is nearer to 0.8 than 0 is.

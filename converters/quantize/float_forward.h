@@ -1,6 +1,6 @@
 // GPT-2 in float32 (Radford et al. 2019), the reference for quantized models. All arrays are row-major, with one row
-// per token. Every sum has a fixed order, and elementary functions come from kernels/: all machines and any number of
-// threads give the same bits.
+// per token. Every sum has a fixed order, and elementary functions come from kernels/, so that all machines and any
+// number of threads give the same bits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Products of row-major float32 matrices. Each sum adds its terms in order: the result does not depend on the number of
-// threads.
+// Products of row-major float32 matrices. Each sum adds its terms in order, so that the result does not depend on the
+// number of threads.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The interface between readers and the quantizer: a checkpoint and its float32 parts. A checkpoint is read one part at
-// a time: a large model is never in memory as a whole.
+// The interface between readers and the quantizer: a checkpoint and its float32 parts, which are read one at a time, so
+// that a large model is never in memory as a whole.
 #pragma once
 
 #include <cstdint>

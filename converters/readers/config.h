@@ -38,8 +38,8 @@ class Config {
   float epsilon(const char* key, float otherwise) const;
   // Returns the activation whose name in transformers is the value of the member.
   Activation activation(const char* key, const char* otherwise) const;
-  // Adds the end-of-text token, or the tokens of a list, to `info`. The vocabulary size there must be known: a token
-  // outside the vocabulary only adds a remark to `notes`. Returns whether the member is present.
+  // Adds the end-of-text token, or the tokens of a list, to `info`. The vocabulary size there must be known, because a
+  // token outside the vocabulary only adds a remark to `notes`. Returns whether the member is present.
   bool read_end_of_text(CheckpointInfo& info, std::vector<std::string>& notes) const;
 
  private:

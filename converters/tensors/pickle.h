@@ -1,6 +1,6 @@
 // A restricted reader of Python's pickle format (PEP 307, PEP 3154) for untrusted files. A pickle is a program that may
-// call any function. The reader therefore builds a tree of inert values and calls nothing: a call in the pickle becomes
-// a value that records the name of the function and the arguments. A name that the caller does not allow is an error.
+// call any function, so the reader builds a tree of inert values and calls nothing: a call in the pickle becomes a
+// value that records the name of the function and the arguments. A name that the caller does not allow is an error.
 // Memory and time are linear in the size of the pickle.
 #pragma once
 

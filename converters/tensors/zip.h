@@ -19,8 +19,8 @@ struct ZipEntry {
 // Returns whether a file begins like a zip archive.
 bool is_zip(const InputFile& file);
 
-// Returns the entries by name. Throws if the archive is damaged or if entries overlap: overlapping entries would let a
-// small file claim any amount of data, and no honest writer produces them.
+// Returns the entries by name. Throws if the archive is damaged or if entries overlap, because overlapping entries
+// would let a small file claim any amount of data, and no honest writer produces them.
 std::map<std::string, ZipEntry> read_zip_directory(const InputFile& file);
 
 }  // namespace sotto
