@@ -296,7 +296,7 @@ bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, Charac
     if (period > UINT64_MAX / 20) return false;
     period = period * 10 + divisor.digit(divisor.whole_digits() + i);
   }
-  if (period == 0 || period * (scale + 2) > kMaxStates) return false;
+  if (period == 0 || period > kMaxStates / (scale + 2)) return false;
   // A state is a pair: the number of digits after the point so far, and the residue of the number times 10^scale.
   const auto count = static_cast<uint32_t>(period);
   Table table(workspace);

@@ -216,6 +216,8 @@ TEST(SchemaKeywords, ErrorsNameThePointer) {
       {R"({"required":"a"})", "#/required is \"a\"; it must be an array of names"},
       {R"({"items":{"pattern":["a"]}})", "#/items/pattern is an array; it must be a string"},
       {R"({"properties":{"a":{"multipleOf":null}}})", "#/properties/a/multipleOf is null; it must be a number"},
+      {R"({"multipleOf":11529.21504606846976})",
+       "#/multipleOf is 11529.21504606846976; the number has too many digits"},
       {R"({"type":"a name that is longer than forty characters"})",
        "#/type is \"a name that is longer than forty charact...\"; it must"},
       {R"({"anyOf":[{"minLength":-1,"pattern":"a"}]})", "#/anyOf/0/minLength is -1; it must be an integer"},
