@@ -101,8 +101,6 @@ class ThreadPool {
     mutex_.destroy();
   }
 
-  bool is_calling_host() const { return is_calling_host_; }
-
   void run(uint32_t count, void (*task)(void* context, size_t index), void* context) {
     task_ = task;
     context_ = context;
@@ -199,9 +197,7 @@ class ThreadPool {
       if (thread.range.left.load(std::memory_order_relaxed) == 0) continue;
       uint32_t expected = Thread::kFree;
       if (!thread.state.compare_exchange_strong(expected, Thread::kScheduled)) continue;
-      is_calling_host_ = true;
       host_.schedule(host_.context, &thread, run_host_task);
-      is_calling_host_ = false;
     }
   }
 
@@ -223,7 +219,6 @@ class ThreadPool {
 
   decltype(process_number()) process_ = process_number();
   HostExecutor host_;
-  bool is_calling_host_ = false;  // read and written by the thread that calls run()
   uint32_t thread_count_ = 1;
   // Each thread writes to its range for every index. The alignment keeps the ranges of the caller and the first worker
   // in different cache lines.
@@ -256,13 +251,10 @@ void destroy_thread_pool(ThreadPool* pool) {
   if (pool != nullptr) pool->deinit();
 }
 
-bool is_calling_host(const ThreadPool* pool) { return pool != nullptr && pool->is_calling_host(); }
-
 #else
 
 ThreadPool* create_thread_pool(void*, uint32_t, const HostExecutor*) { return nullptr; }
 void destroy_thread_pool(ThreadPool*) {}
-bool is_calling_host(const ThreadPool*) { return false; }
 
 #endif
 

@@ -32,9 +32,6 @@ ThreadPool* create_thread_pool(void* memory, uint32_t thread_count, const HostEx
 // process that created the pool, because a child made by fork() has none of the threads.
 void destroy_thread_pool(ThreadPool* pool);
 
-// Returns whether the pool is calling the host's schedule(). `pool` may be null.
-bool is_calling_host(const ThreadPool* pool);
-
 // Runs task(context, i) for each i in [0, count), in any order, and returns when all of them are done. If `pool` is
 // null, they run on the calling thread. Tasks must not call this function with the same pool.
 void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context);

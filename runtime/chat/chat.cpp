@@ -357,7 +357,7 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
   SOTTO_TRY(build_prompt(first, &count, error));
   const std::span<const int32_t> prompt(tokens_, count);
   if (prompt.empty()) return fail(error, Status::kInvalidState, "the prompt has no tokens");
-  is_replying_ = true;
+  const UseCount::Scope use(&replies_);
   Status status = evaluate_prompt(prompt, error);
   if (status == Status::kOk) {
     const size_t free = (params_.history_bytes - kept_bytes(first)) / sizeof(int32_t);
@@ -375,7 +375,6 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
       insert(count_, ChatRole::kAssistant, reply_bytes(size));
     }
   }
-  is_replying_ = false;
   return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
+#include "runtime/base/use_count.h"
 #include "runtime/chat/chat_format.h"
 #include "runtime/generated/params.h"
 #include "runtime/session/session.h"
@@ -48,7 +49,7 @@ class Chat {
   // is unchanged.
   Status restore(std::span<const uint8_t> bytes, Error* error);
 
-  bool is_in_use() const { return is_replying_ || session_->is_in_use(); }
+  bool is_in_use() const { return replies_.is_in_use() || session_->is_in_use(); }
 
  private:
   // A message. Its contents are the next `size` bytes of the history: tokens for the model's replies, text for others.
@@ -101,7 +102,7 @@ class Chat {
   uint64_t dropped_turns_ = 0;
   uint32_t prompt_tokens_ = 0;
   uint32_t evaluated_tokens_ = 0;
-  bool is_replying_ = false;
+  UseCount replies_;
 };
 
 }  // namespace sotto

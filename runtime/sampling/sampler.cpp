@@ -4,7 +4,6 @@
 #include <cassert>
 #include <limits>
 
-#include "runtime/base/callback_scope.h"
 #include "runtime/base/features.h"
 #include "runtime/base/object_memory.h"
 #include "runtime/base/range_check.h"
@@ -179,7 +178,7 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
 Status StandaloneSampler::sample(std::span<const float> logits, TokenMask mask, const SampleInput& input,
                                  int32_t* token, Error* error) {
   SOTTO_TRY(constrain(input, &mask, error));
-  const CallbackScope scope(&in_use_);
+  const UseCount::Scope use(&uses_);
   *token = sampler_.sample(logits, mask, input, &state_).token;
   return Status::kOk;
 }
@@ -187,7 +186,7 @@ Status StandaloneSampler::sample(std::span<const float> logits, TokenMask mask, 
 Status StandaloneSampler::apply(std::span<const float> logits, TokenMask mask, const SampleInput& input,
                                 Candidates** candidates, Error* error) {
   SOTTO_TRY(constrain(input, &mask, error));
-  const CallbackScope scope(&in_use_);
+  const UseCount::Scope use(&uses_);
   *candidates = &sampler_.drawable(logits, mask, input, state_);
   return Status::kOk;
 }

@@ -11,6 +11,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
+#include "runtime/base/use_count.h"
 #include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/chain.h"
@@ -111,7 +112,7 @@ class StandaloneSampler {
 
   size_t vocabulary_size() const { return sampler_.context().vocabulary_size; }
   // Returns whether the sampler's logits callback is running. No other function may be called then.
-  bool is_in_use() const { return in_use_; }
+  bool is_in_use() const { return uses_.is_in_use(); }
   Status set_params(const SamplerParams& params, Error* error);
   // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
   Status sample(std::span<const float> logits, TokenMask mask, const SampleInput& input, int32_t* token, Error* error);
@@ -122,7 +123,7 @@ class StandaloneSampler {
  private:
   Status constrain(const SampleInput& input, TokenMask* mask, Error* error);
 
-  bool in_use_ = false;
+  UseCount uses_;
   Sampler sampler_;
   SamplerState state_;
 };

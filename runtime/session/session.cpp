@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/base/callback_scope.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/features.h"
 #include "runtime/base/object_memory.h"
@@ -117,7 +116,7 @@ Status Session::start_threads(const ResolvedSessionParams& params, Error* error)
 
 void Session::deinit() {
   // A callback must not destroy the session that called it.
-  if (is_in_use() || generate_depth_ > 0) return;
+  if (is_in_use() || generations_.is_in_use()) return;
   Partners::unlink(this);
   destroy_thread_pool(pool_);
   pool_ = nullptr;
@@ -125,9 +124,8 @@ void Session::deinit() {
 
 bool Session::is_in_use() const {
   const Session* const involved[] = {this, guide_, drafter_, client_};
-  return std::any_of(std::begin(involved), std::end(involved), [](const Session* session) {
-    return session != nullptr && (session->in_use_ || is_calling_host(session->pool_));
-  });
+  return std::any_of(std::begin(involved), std::end(involved),
+                     [](const Session* session) { return session != nullptr && session->uses_.is_in_use(); });
 }
 
 void Session::reset() {
@@ -212,6 +210,7 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
 template <typename Evaluate>
 Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate, Error* error) {
   SOTTO_TRY(check_tokens("tokens", tokens, stream_.model().config().vocabulary_size, error));
+  const UseCount::Scope use(&uses_);
   if (!tokens.empty()) {
     SOTTO_TRY(require_space(output_.emitted_count(), tokens.size(), error));
     output_.try_roll_back();
@@ -295,7 +294,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt, error));
   set_limit(max_tokens);
   const uint64_t limit = decoder_.call_limit();
-  ++generate_depth_;
+  const UseCount::Scope use(&generations_);
   Status status = Status::kOk;
   while (status == Status::kOk) {
     decoder_.set_call_limit(limit);  // on_piece may have changed the limit and the stop
@@ -305,7 +304,6 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
-  --generate_depth_;
   change_limit(UINT64_MAX);
   return is_failure(status) ? status : output_.ending().reach(status);
 }
@@ -354,7 +352,7 @@ Status Session::next(Error* error) {
   if (output_.ending().has_ended()) return is_cancelled ? Status::kStopCancelled : output_.ending().reached();
   if (is_cancelled) return output_.flush(Status::kStopCancelled, &piece_);
   output_.ending().resume();
-  const CallbackScope scope(&in_use_);
+  const UseCount::Scope use(&uses_);
   // With banned strings, several tokens may have to be decoded before the oldest one can be emitted.
   while (!output_.is_ready()) {
     const Status status = decode_token();
@@ -396,6 +394,7 @@ Status Session::decode_token() {
 
 Status Session::logits(std::span<const float>* logits, Error* error) {
   SOTTO_TRY(require_tokens(error));
+  const UseCount::Scope use(&uses_);
   SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
   *logits = stream_.kv().logits();
   return Status::kOk;
@@ -403,6 +402,7 @@ Status Session::logits(std::span<const float>* logits, Error* error) {
 
 Status Session::hidden(std::span<const float>* hidden, Error* error) {
   SOTTO_TRY(require_tokens(error));
+  const UseCount::Scope use(&uses_);
   SOTTO_TRY(stream_.evaluate(&cancellation_));
   KvSequence& kv = stream_.kv();
   SOTTO_TRY(cancellation_.consume(kv.ensure_last_row(cancellation_)));
@@ -434,6 +434,7 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   SearchParams params;
   SOTTO_TRY(searcher_.resolve(input, model.config().vocabulary_size, given, &params, error));
   SOTTO_TRY(output_.roll_back(error));
+  const UseCount::Scope use(&uses_);
   SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
   const SampleInput next = decoder_.sample_input();
   input.sampler_state = stream_.last_state().sampler;
@@ -441,7 +442,6 @@ Status Session::search(const SearchParams& given, std::span<const SearchSequence
   input.token_count = token_count();
   input.generated_count = next.generated_count;
   input.text = {output_.mark().stop, output_.mark().characters};
-  const CallbackScope scope(&in_use_);
   return cancellation_.consume(searcher_.run(input, params, sequences, error));
 }
 

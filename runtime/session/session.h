@@ -11,6 +11,7 @@
 #include "runtime/base/cancellation.h"
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
+#include "runtime/base/use_count.h"
 #include "runtime/generated/params.h"
 #include "runtime/model/model.h"
 #include "runtime/search/search.h"
@@ -92,8 +93,8 @@ class Session {
   SessionTimings timings() const;
   void reset_timings();
 
-  // Returns whether changes are forbidden now, because this session or a session linked to it is in use or is calling
-  // the host's executor.
+  // Returns whether changes are forbidden now, because this session or a session linked to it is running a function
+  // that may call back into the program, or belongs to a SessionBatch.
   bool is_in_use() const;
 
   // Returns memory for the C interface, which keeps the error of its last call here (sotto_session_get_error()). The
@@ -130,12 +131,12 @@ class Session {
   Session* client_ = nullptr;  // the session that this one guides or drafts for
 
   alignas(kThreadPoolAlignment) uint8_t pool_memory_[kThreadPoolBytes];
-  ThreadPool* pool_ = nullptr;        // null if the session has one thread
-  bool in_use_ = false;               // true in functions that may call back into the program, and in a SessionBatch
+  ThreadPool* pool_ = nullptr;  // null if the session has one thread
+  UseCount uses_;               // by functions that may call the host's callbacks or executor, and by a SessionBatch
+  UseCount generations_;        // by generate(), whose callback may use the session but not destroy it
   Session* next_in_batch_ = nullptr;  // the next session of the SessionBatch, or null
   uint64_t step_begin_ns_ = 0;        // when a batch began to evaluate the pending token, or 0
   size_t memory_bytes_ = 0;           // number of bytes of the caller's memory that are in use
-  uint32_t generate_depth_ = 0;       // number of calls of generate() that are running
   Piece piece_ = {};
   mutable Error last_error_;
 };

@@ -34,7 +34,7 @@ class StreamBatch {
 
 SessionBatch::~SessionBatch() {
   while (first_ != nullptr) {
-    first_->in_use_ = false;
+    first_->uses_.end();
     first_ = std::exchange(first_->next_in_batch_, nullptr);
   }
 }
@@ -58,7 +58,7 @@ Status SessionBatch::add(Session* session, Error* error) {
     return fail(error, Status::kInvalidArgument, "sessions[", count_,
                 "] has another model; it must have the one of sessions[0]");
   }
-  session->in_use_ = true;
+  session->uses_.begin();
   *end_ = session;
   end_ = &session->next_in_batch_;
   ++count_;
@@ -80,9 +80,7 @@ void SessionBatch::evaluate() {
 }
 
 Status SessionBatch::next(Session* session, Error* error) {
-  session->in_use_ = false;
   const Status status = session->next(error);
-  session->in_use_ = true;
   session->step_begin_ns_ = 0;
   return status;
 }

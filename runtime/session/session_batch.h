@@ -16,13 +16,13 @@ namespace sotto {
 class SessionBatch {
  public:
   SessionBatch() = default;
-  // Removes the marks of add().
+  // Ends the uses that add() began.
   ~SessionBatch();
   SessionBatch(const SessionBatch&) = delete;
   SessionBatch& operator=(const SessionBatch&) = delete;
 
-  // Adds a session, and marks it as in use, so that callbacks cannot change it. Rejects a session that has another
-  // model or is in use already. The session must outlive the batch.
+  // Adds a session, which is in use until the batch is destroyed, so that callbacks cannot change it. Rejects a session
+  // that has another model or is in use already. The session must outlive the batch.
   Status add(Session* session, Error* error);
   // Evaluates the pending tokens of the sessions, with the threads of the first session.
   void evaluate();
