@@ -3,7 +3,6 @@
 #include "capi/generated/params.h"
 #include "runtime/base/range_check.h"
 #include "runtime/sampling/watermark/watermark_detect.h"
-#include "runtime/session/decoder.h"
 
 using sotto::SampleInput;
 using sotto::SamplerParams;

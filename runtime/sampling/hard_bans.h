@@ -7,7 +7,7 @@
 
 #include "runtime/generated/params.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/stages/stage.h"
+#include "runtime/sampling/sampler_context.h"
 
 namespace sotto {
 

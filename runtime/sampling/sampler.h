@@ -17,6 +17,7 @@
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
+#include "runtime/sampling/sampler_context.h"
 #include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/scratch.h"
 #include "runtime/sampling/stages/dry.h"

@@ -9,6 +9,7 @@
 #include "runtime/base/range_check.h"
 #include "runtime/base/sort.h"
 #include "runtime/generated/sampler_lists.h"
+#include "runtime/sampling/chain.h"
 #include "runtime/sampling/watermark/watermark.h"
 
 namespace sotto {

@@ -7,7 +7,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
-#include "runtime/sampling/chain.h"
+#include "runtime/sampling/sampler_context.h"
 
 namespace sotto {
 

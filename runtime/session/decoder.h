@@ -18,9 +18,6 @@
 
 namespace sotto {
 
-// Returns the properties of a sampler for the logits of a model.
-SamplerContext make_sampler_context(const Model& model);
-
 class Decoder {
  public:
   Decoder(const Stops& stops, TokenStream& stream, TextOutput& output, Cancellation& cancellation)

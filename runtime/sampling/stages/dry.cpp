@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
+#include "runtime/base/token_mask.h"
+#include "runtime/sampling/stages/stage.h"
 
 namespace sotto {
 

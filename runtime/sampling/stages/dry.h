@@ -6,7 +6,9 @@
 #include <span>
 
 #include "runtime/base/arena.h"
-#include "runtime/sampling/stages/stage.h"
+#include "runtime/base/bits.h"
+#include "runtime/generated/params.h"
+#include "runtime/sampling/sampler_context.h"
 
 namespace sotto {
 

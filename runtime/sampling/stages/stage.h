@@ -3,38 +3,18 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <span>
 
 #include "runtime/generated/params.h"
 #include "runtime/generated/stages.h"
-#include "runtime/model/sampling_defaults.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
+#include "runtime/sampling/sampler_context.h"
 #include "runtime/sampling/scratch.h"
 
 namespace sotto {
 
 class BreakerSet;
-
-// Returns the bytes of a token.
-struct TokenBytes {
-  const void* self = nullptr;
-  std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null if there is no tokenizer
-};
-
-inline constexpr size_t kDefaultHistoryCapacity = 2048;
-
-// The fixed properties of a sampler.
-struct SamplerContext {
-  size_t vocabulary_size = 0;
-  std::span<const int32_t> end_tokens;
-  const SamplingDefaults* defaults = nullptr;  // null without a model
-  size_t list_bytes = 0;
-  TokenBytes bytes;
-  size_t history_capacity = kDefaultHistoryCapacity;  // number of recent tokens that stages consider
-};
 
 // The input of a stage, apart from the candidates.
 struct StageInput {
