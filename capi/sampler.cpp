@@ -125,10 +125,10 @@ sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_inpu
   StandaloneSampler& sampler = *unwrap(handle);
   StepInput step;
   SOTTO_TRY_C(read_input(sampler, input, &step, &out));
-  sotto::Candidates* applied = nullptr;
+  const sotto::Candidates* applied = nullptr;
   const Status status = sampler.apply(step.logits, step.mask, step.input, &applied, out.get());
   if (status != Status::kOk) return wrap(status);
-  sotto::Candidates& candidates = *applied;
+  const sotto::Candidates& candidates = *applied;
   *count = candidates.count();
   if (candidates.count() > capacity) {
     return wrap(fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity,

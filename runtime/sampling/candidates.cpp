@@ -134,7 +134,7 @@ size_t Candidates::index_of(int32_t token) const {
 // Copies the logits to the sampler's memory and divides them by the recorded temperature. The factor 1/T is limited so
 // that no finite logit becomes infinite, because infinities would change the order of the tokens.
 void Candidates::own_logits() {
-  assert(truncation_.values == nullptr);
+  assert(is_complete());
   if (inverse_temperature_ != 1.0f) {
     float factor = inverse_temperature_;
     if (factor > 1) {
@@ -157,27 +157,22 @@ void Candidates::own_logits() {
 }
 
 void Candidates::divide_by(float temperature) {
-  assert(temperature > 0);
-  truncate();
+  assert(temperature > 0 && is_complete());
   // If 1/T overflows, the largest float is used instead, so that 0 times the factor stays 0.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
   weights_.clear();
 }
 
-const float* Candidates::weights() {
-  truncate();
+const float* Candidates::weights() const {
+  assert(is_complete());
   if (!weights_.is_valid()) weights_.compute(*kernels_, {logits_, count_}, max(), inverse_temperature_);
   return weights_.data();
 }
 
-// Returns weights for sums and draws over the set. A draw may have restricted them to the recorded truncation; it need
-// not be carried out then.
-const TokenWeights& Candidates::remaining_weights() {
-  if (!weights_.is_restricted()) weights();
-  return weights_;
+uint64_t Candidates::total_fixed() const {
+  (void)weights();
+  return weights_.total();
 }
-
-uint64_t Candidates::total_fixed() { return remaining_weights().total(); }
 
 float* Candidates::scratch_weights() {
   weights();
@@ -185,38 +180,52 @@ float* Candidates::scratch_weights() {
   return weights_.data();
 }
 
-double Candidates::log_probability(int32_t token) {
-  const size_t index = index_of(token);
-  const bool is_in_set = index < count_ && truncation_.keeps(index);
-  const float logit = is_in_set ? logits_[index] : kMinusInfinity;
-  if (!(logit > kMinusInfinity)) return static_cast<double>(kMinusInfinity);
-  const double sum = total();
-  if (logit == max()) return -ln(sum);
-  const double difference = static_cast<double>(logit) - static_cast<double>(max());
-  return difference * static_cast<double>(inverse_temperature_) - ln(sum);
-}
-
-// Returns whether a draw should skip the tokens that the recorded truncation drops, or else drop them first. Skipping
-// is faster if many tokens remain, because their weights need not be computed again.
-bool Candidates::should_restrict_draw() {
+// Returns whether a draw should skip the tokens that the recorded truncation excludes, or else drop them first.
+// Skipping is faster if many tokens remain, because their weights need not be computed again.
+bool Candidates::should_restrict_weights() const {
   constexpr double kMinRatio = 0.125;  // share of the tokens that must remain, by the estimate below
-  if (truncation_.values == nullptr || !weights_.is_valid()) return false;
+  if (is_complete() || !weights_.is_valid()) return false;
   // The smallest weight that remains. At most total / min_weight tokens remain; this bound is the estimate.
   const float min_weight = truncation_.values == logits_ ? weights_.data()[truncation_.end - 1] : truncation_.floor;
   const double total = static_cast<double>(weights_.total()) * 0x1p-40;
   return total >= kMinRatio * static_cast<double>(count_) * static_cast<double>(min_weight);
 }
 
-int32_t Candidates::draw(uint64_t random) {
-  if (should_restrict_draw()) weights_.restrict_to(*kernels_, truncation_);
-  const TokenWeights& weights = remaining_weights();
-  return id(weights.find(multiply_high(random, weights.total())));
+// Returns the weights of the tokens that can be drawn: restricted to the recorded truncation, or of a completed set.
+const TokenWeights& Candidates::drawn_weights() {
+  if (weights_.is_restricted()) return weights_;
+  if (should_restrict_weights()) {
+    weights_.restrict_to(*kernels_, truncation_);
+  } else {
+    apply_truncation();
+    (void)weights();
+  }
+  return weights_;
 }
+
+int32_t Candidates::draw(uint64_t random) {
+  const TokenWeights& weights = drawn_weights();
+  const size_t index = weights.find(multiply_high(random, weights.total()));
+  return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index];
+}
+
+double Candidates::log_probability(int32_t token) {
+  const size_t index = index_of(token);
+  const bool is_in_set = index < count_ && truncation_.keeps(index);
+  const float logit = is_in_set ? logits_[index] : kMinusInfinity;
+  if (!(logit > kMinusInfinity)) return static_cast<double>(kMinusInfinity);
+  const double log_total = ln(static_cast<double>(drawn_weights().total()) * 0x1p-40);
+  if (logit == max()) return -log_total;
+  const double difference = static_cast<double>(logit) - static_cast<double>(max());
+  return difference * static_cast<double>(inverse_temperature_) - log_total;
+}
+
+size_t Candidates::positive_weight_count() { return drawn_weights().positive_count(); }
 
 // Continues with the first `count` tokens in own_logits_ and own_ids_. `keeps_max` says whether they include the
 // largest logit.
 void Candidates::adopt_own(size_t count, bool keeps_max) {
-  assert(count > 0 && truncation_.values == nullptr);
+  assert(count > 0 && is_complete());
   const bool kept_all = count == count_;
   count_ = count;
   ids_ = own_ids_;
@@ -232,7 +241,7 @@ size_t Candidates::keep_part(const float* values, float floor, size_t first, siz
 }
 
 void Candidates::keep_up_to(uint64_t key) {
-  assert(truncation_.values == nullptr);
+  assert(is_complete());
   const size_t last = key_index(key);
   const float floor = logits_[last];
   if (!(floor > kMinusInfinity)) return keep_if([&](size_t i) { return logits_[i] > kMinusInfinity || i <= last; });
@@ -245,8 +254,7 @@ void Candidates::keep_top(size_t count) {
 
 void Candidates::keep_from_weight(float floor) { truncation_ = {weights(), floor, count_}; }
 
-// Carries out the recorded truncation.
-void Candidates::drop_truncated() {
+void Candidates::drop_excluded() {
   const auto [values, floor, end] = std::exchange(truncation_, {});
   size_t kept = keep_part(values, floor, 0, end, 0);
   if (end < count_ && floor < std::numeric_limits<float>::infinity()) {
@@ -257,12 +265,12 @@ void Candidates::drop_truncated() {
 }
 
 void Candidates::keep_from_logit(float floor) {
-  truncate();
+  assert(is_complete());
   adopt_own(keep_part(logits_, floor, 0, count_, 0), /*keeps_max=*/true);
 }
 
 bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
-  truncate();
+  assert(is_complete());
   size_t kept = 0;
   size_t next = 0;  // elements before this index may be overwritten
   for (const int32_t token : tokens) {
@@ -282,9 +290,7 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   return kept > 0;
 }
 
-size_t Candidates::positive_weight_count() { return remaining_weights().positive_count(); }
-
-double entropy(Candidates& candidates) {
+double entropy(const Candidates& candidates) {
   const float* w = candidates.weights();
   const size_t count = candidates.count();
   FoldedSum sum;

@@ -2,9 +2,12 @@
 //
 // At first the set is the caller's whole array. It is copied to the sampler's memory only when a stage changes logits
 // or drops tokens. A temperature is only recorded: the weights apply it, and the logits are divided when a stage
-// changes them. A truncation is only recorded, too. If a draw follows, it skips the excluded tokens, unless few remain
-// and dropping the others is faster. Everything else that depends on the set drops them first, which is why count(),
-// ids(), logits() and find() are not const.
+// changes them.
+//
+// Most truncations are recorded too, because a draw may follow: if many tokens remain, the draw skips the others faster
+// than they could be dropped. A recorded truncation ends a stage. The chain applies it before the next stage, so stages
+// always find a set that is complete: one without a recorded truncation. Only draw() and the members that describe what
+// it draws from accept a set that is not.
 //
 // The weight of a token is its unnormalized probability, exp((l - max) / T), so the largest weight is 1. Weights are
 // summed as fixed-point integers (to_fixed in kernels/math.h). A logit of NaN counts as -infinity and has the weight 0.
@@ -60,7 +63,7 @@ class TokenWeights {
   bool is_valid() const { return logits_ != nullptr; }
   bool is_restricted() const { return is_valid() && truncation_.values != nullptr; }
 
-  float* data() { return weights_; }
+  float* data() const { return weights_; }
   // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
   float gap(size_t index) const {
     const float l = logits_[index];
@@ -95,29 +98,43 @@ class Candidates {
   // Starts with all tokens that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);
 
+  // Returns whether the set has no recorded truncation. The members from here to keep_tokens() require this.
+  bool is_complete() const { return truncation_.values == nullptr; }
+
   // Tokens have the indices 0 ... count() - 1. Indices, and arrays over them, are valid until the set changes.
-  size_t count() {
-    truncate();
+  size_t count() const {
+    assert(is_complete());
     return count_;
   }
-  int32_t id(size_t index) const { return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index]; }
+  int32_t id(size_t index) const {
+    assert(is_complete());
+    return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index];
+  }
   // Returns the id of each token, or null if index and id are the same.
-  const int32_t* ids() {
-    truncate();
+  const int32_t* ids() const {
+    assert(is_complete());
     return ids_;
   }
   // Returns a logit, without a recorded temperature.
-  float logit(size_t index) const { return logits_[index]; }
-  const float* logits() {
-    truncate();
+  float logit(size_t index) const {
+    assert(is_complete());
+    return logits_[index];
+  }
+  const float* logits() const {
+    assert(is_complete());
     return logits_;
   }
-  float max() { return ranking_.max(); }
   // Returns the index of a token, or count() if the token is not in the set. `token` may be any number.
-  size_t find(int32_t token) {
-    truncate();
+  size_t find(int32_t token) const {
+    assert(is_complete());
     return index_of(token);
   }
+  // Returns the ranking of the logits, valid until the logits or the set change.
+  Ranking& ranking() const {
+    assert(is_complete());
+    return ranking_;
+  }
+  float inverse_temperature() const { return inverse_temperature_; }
 
   // Replaces the logit of a token by change(logit), if the token is in the set.
   template <typename Change>
@@ -128,29 +145,23 @@ class Candidates {
   void change_logits(Change change);
   // Records a temperature T > 0. Several temperatures are multiplied.
   void divide_by(float temperature);
-  float inverse_temperature() const { return inverse_temperature_; }
 
-  // The members from here to draw() require max() > kMinusInfinity, except log_probability().
+  // The members from here to scratch_weights() require max() > kMinusInfinity.
 
   // Returns the weight of each token. The weights are valid until the set or the temperature changes.
-  const float* weights();
-  uint64_t total_fixed();
-  double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // Returns the array of weights() as scratch memory. The next call of weights() computes the weights again.
-  float* scratch_weights();
+  const float* weights() const;
+  uint64_t total_fixed() const;
+  double total() const { return static_cast<double>(total_fixed()) * 0x1p-40; }
   // Returns -ln weight (see TokenWeights::gap). Requires that weights() is valid.
   float gap(size_t index) const { return weights_.gap(index); }
-  // Returns how many tokens can be drawn.
-  size_t positive_weight_count();
-  // Returns ln p = (l - max) / T - ln total of a token, or -infinity if its logit is -infinity or it is not in the set.
-  double log_probability(int32_t token);
-  // Draws a token by inversion: returns the first one where the sum of weights exceeds `random` / 2^64 of the total.
-  int32_t draw(uint64_t random);
+  // Returns the array of weights() as scratch memory. The next call of weights() computes the weights again.
+  float* scratch_weights();
 
-  // Truncations. Each must leave at least one token. The first three are usually only recorded.
+  // Truncations. Each must leave at least one token. These three are recorded; the stage must then return.
   void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_top(size_t count);    // keeps the first `count` tokens of the sorted order, or all if there are fewer
   void keep_from_weight(float floor);
+  // These drop the other tokens at once.
   void keep_from_logit(float floor);
   template <typename Stays>
   void keep_if(Stays stays);  // stays(index) returns bool
@@ -158,24 +169,32 @@ class Candidates {
   // false.
   bool keep_tokens(std::span<const int32_t> tokens);
 
-  // Returns the ranking of the logits, valid until the logits or the set change.
-  Ranking& ranking() {
-    truncate();
-    return ranking_;
+  // Completes the set: drops the tokens that the recorded truncation excludes.
+  void apply_truncation() {
+    if (!is_complete()) drop_excluded();
   }
 
+  // The members from here on do not need a complete set.
+
+  // Returns the largest logit. A truncation always keeps it.
+  float max() const { return ranking_.max(); }
+  // Draws a token by inversion: returns the first one where the sum of weights exceeds `random` / 2^64 of the total.
+  // Requires max() > kMinusInfinity.
+  int32_t draw(uint64_t random);
+  // Returns ln p = (l - max) / T - ln total of a token, or -infinity if its logit is -infinity or it is not in the set.
+  double log_probability(int32_t token);
+  // Returns how many tokens can be drawn. Requires max() > kMinusInfinity.
+  size_t positive_weight_count();
+
  private:
-  void truncate() {
-    if (truncation_.values != nullptr) drop_truncated();
-  }
-  void drop_truncated();
+  void drop_excluded();
   size_t index_of(int32_t token) const;
   void own_logits();
   void forget_sums();
   size_t keep_part(const float* values, float floor, size_t first, size_t count, size_t kept);
   void adopt_own(size_t count, bool keeps_max);
-  const TokenWeights& remaining_weights();
-  bool should_restrict_draw();
+  bool should_restrict_weights() const;
+  const TokenWeights& drawn_weights();
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
@@ -186,15 +205,15 @@ class Candidates {
   float inverse_temperature_ = 1.0f;
   Truncation truncation_;  // the recorded truncation
   // Values computed from the set on demand.
-  Ranking ranking_;
-  TokenWeights weights_;
+  mutable Ranking ranking_;
+  mutable TokenWeights weights_;
   // Working memory.
   float* own_logits_ = nullptr;  // (vocabulary)
   int32_t* own_ids_ = nullptr;   // (vocabulary)
 };
 
 // Returns the entropy H = -sum p ln p, computed as ln total + sum p gap. Requires max() > kMinusInfinity.
-double entropy(Candidates& candidates);
+double entropy(const Candidates& candidates);
 
 template <typename Change>
 void Candidates::change_logit(int32_t token, Change change) {
@@ -207,7 +226,6 @@ void Candidates::change_logit(int32_t token, Change change) {
 
 template <typename Change>
 void Candidates::change_logits(Change change) {
-  truncate();
   own_logits();
   change(std::span<float>(own_logits_, count_));
   forget_sums();
@@ -215,7 +233,6 @@ void Candidates::change_logits(Change change) {
 
 template <typename Stays>
 void Candidates::keep_if(Stays stays) {
-  truncate();
   size_t kept = 0;
   for (size_t i = 0; i < count_; ++i) {
     const bool keeps = stays(i);

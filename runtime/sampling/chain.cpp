@@ -103,6 +103,7 @@ bool Chain::can_ban() const {
 void Chain::run(Candidates& candidates, const StageInput& input, Skip skip) const {
   for (const StageKind kind : stages()) {
     if ((skip.bans && has(kind, kBansTokens)) || (skip.all_but_reweighing && !has(kind, kReweighs))) continue;
+    candidates.apply_truncation();
     stage_of(kind).run(candidates, input);
   }
 }

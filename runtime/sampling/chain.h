@@ -35,7 +35,8 @@ class Chain {
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
-  // Runs the stages of the chain except those in `skip`. The candidates may then have a recorded truncation.
+  // Runs the stages of the chain except those in `skip`, each on a complete set. The last truncation may remain
+  // recorded.
   void run(Candidates& candidates, const StageInput& input, Skip skip) const;
 
  private:

@@ -121,21 +121,27 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
 Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   const SamplerState state;
   run(logits, mask, make_stage_input(input, state), {.all_but_reweighing = true});
+  candidates_.apply_truncation();
   return candidates_;
 }
 
-Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
-                           const SamplerState& state) {
+const Candidates& Sampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                                 const SamplerState& state) {
   run(logits, mask, make_stage_input(input, state), {});
-  if (is_greedy(params_)) candidates_.keep_top(1);
+  candidates_.apply_truncation();
+  if (is_greedy(params_)) {
+    candidates_.keep_top(1);
+    candidates_.apply_truncation();
+  }
   return candidates_;
 }
 
-Candidates& Sampler::drawable(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
-                              const SamplerState& state) {
-  Candidates& candidates = apply(logits, mask, input, state);
-  apply_selection(candidates, make_stage_input(input, state));
-  return candidates;
+const Candidates& Sampler::drawable(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                                    const SamplerState& state) {
+  (void)apply(logits, mask, input, state);
+  apply_selection(candidates_, make_stage_input(input, state));
+  candidates_.apply_truncation();
+  return candidates_;
 }
 
 SamplerState Sampler::state_after(SamplerState state, std::span<const int32_t> tokens) const {
@@ -184,7 +190,7 @@ Status StandaloneSampler::sample(std::span<const float> logits, TokenMask mask, 
 }
 
 Status StandaloneSampler::apply(std::span<const float> logits, TokenMask mask, const SampleInput& input,
-                                Candidates** candidates, Error* error) {
+                                const Candidates** candidates, Error* error) {
   SOTTO_TRY(constrain(input, &mask, error));
   const UseCount::Scope use(&uses_);
   *candidates = &sampler_.drawable(logits, mask, input, state_);
@@ -197,7 +203,7 @@ Status StandaloneSampler::constrain(const SampleInput& input, TokenMask* mask, E
               "allowed, allowed_tokens, suppressed_tokens and bad_words leave no token; they must leave at least one");
 }
 
-void write_probabilities(Candidates& candidates, float* probabilities) {
+void write_probabilities(const Candidates& candidates, float* probabilities) {
   const size_t count = candidates.count();
   if (candidates.max() == kMinusInfinity) {
     std::fill_n(probabilities, count, 0.0f);

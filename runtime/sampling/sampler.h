@@ -68,16 +68,18 @@ class Sampler {
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       SamplerState* state);
 
+  // The next three return a complete set of candidates, valid until the next call.
+
   // Returns the candidates after the stages that change logits because of the text: bans, biases, forcing, penalties
   // and the bias of the watermark. Temperature, smoothing and truncations are not applied.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Returns the candidates after all stages, before the selection. If the selection is greedy, only the most likely one
   // remains.
-  Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
-                    const SamplerState& state);
+  const Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                          const SamplerState& state);
   // Returns the candidates that sample() draws from: those of apply(), changed by Mirostat or adaptive-p.
-  Candidates& drawable(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
-                       const SamplerState& state);
+  const Candidates& drawable(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                             const SamplerState& state);
   // Returns the state that follows `state` after the caller has selected `tokens` from the results of apply().
   SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
@@ -118,7 +120,7 @@ class StandaloneSampler {
   // Selects a token. `logits` has vocabulary_size() elements, and the tokens in the input are in the vocabulary.
   Status sample(std::span<const float> logits, TokenMask mask, const SampleInput& input, int32_t* token, Error* error);
   // Returns the candidates that sample() would draw from, valid until the next call.
-  Status apply(std::span<const float> logits, TokenMask mask, const SampleInput& input, Candidates** candidates,
+  Status apply(std::span<const float> logits, TokenMask mask, const SampleInput& input, const Candidates** candidates,
                Error* error);
 
  private:
@@ -131,6 +133,6 @@ class StandaloneSampler {
 
 // Writes the probability of each candidate. If all logits are -infinity, the first candidate has probability 1, because
 // it would be selected.
-void write_probabilities(Candidates& candidates, float* probabilities);
+void write_probabilities(const Candidates& candidates, float* probabilities);
 
 }  // namespace sotto

@@ -51,9 +51,9 @@ class BeamSearch {
   void advance_group(uint32_t group);
   void penalize_repeats(uint32_t group);
   void scan_beam(uint32_t beam);
-  void scan_likeliest(uint32_t beam, Candidates& candidates);
-  void scan_drawn(uint32_t beam, Candidates& candidates);
-  void scan_phrases(uint32_t beam, Candidates& candidates);
+  void scan_likeliest(uint32_t beam, const Candidates& candidates);
+  void scan_drawn(uint32_t beam, const Candidates& candidates);
+  void scan_phrases(uint32_t beam, const Candidates& candidates);
   void offer(uint32_t beam, int32_t token, double log_probability, double noise);
   std::span<BeamCandidate> continuing_candidates();
   void choose(uint32_t group);
@@ -226,7 +226,7 @@ void BeamSearch::scan_beam(uint32_t beam) {
     const SamplerState state = sampler.state_after(run_.input.sampler_state, tokens_of(beam));
     scan_drawn(beam, sampler.apply(scores, mask, sample, state));
   } else {
-    Candidates& candidates = sampler.reweigh(scores, mask, sample);
+    const Candidates& candidates = sampler.reweigh(scores, mask, sample);
     scan_likeliest(beam, candidates);
     if (!phrases_.empty()) scan_phrases(beam, candidates);
   }
@@ -234,7 +234,7 @@ void BeamSearch::scan_beam(uint32_t beam) {
 
 // Offers the most likely tokens of a beam to the lists: at most 2 * group_size tokens that continue the text, and all
 // tokens that end it.
-void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
+void BeamSearch::scan_likeliest(uint32_t beam, const Candidates& candidates) {
   // Even if every token that ends the text ranks first, 2 * group_size others follow it.
   const size_t ends = run_.input.end_tokens.size() + run_.input.stops->stop_token_count();
   const size_t max_needed = size_t{2} * group_size_ + ends;
@@ -256,7 +256,7 @@ void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   }
 }
 
-void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
+void BeamSearch::scan_drawn(uint32_t beam, const Candidates& candidates) {
   const double max = candidates.max();
   if (max == double{kMinusInfinity}) return;
   const double scale = candidates.inverse_temperature();
@@ -272,7 +272,7 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
 
 // Adds the most likely token of a beam and the next tokens of its phrases to the extra candidates. Phrases then
 // progress even if their tokens are unlikely.
-void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
+void BeamSearch::scan_phrases(uint32_t beam, const Candidates& candidates) {
   const RunningSequence& running = run_.memory.running[generation_][beam];
   std::array<int32_t, SearchParams::kMaxPhraseCount> tokens;
   size_t count = phrases_.next_tokens(run_.memory.phrase_states[generation_][beam], &tokens);

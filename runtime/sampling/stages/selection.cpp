@@ -23,7 +23,7 @@ constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 constexpr uint32_t kRejectionSequence = 0x80000000;
 
 // Returns the exponent of Zipf's law, fitted to the sorted keys, or infinity if the second token has probability 0.
-double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
+double zipf_exponent(const Candidates& candidates, std::span<const uint64_t> keys) {
   // The same as Candidates::gap(), but does not need the weights of all candidates.
   const auto gap_of = [&](uint64_t key) {
     const float logit = candidates.logit(key_index(key)), max = candidates.max();
@@ -89,15 +89,21 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane) {
 }
 
 int32_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
-  if (is_greedy(input.params)) return select_greedy(candidates);
   const WatermarkParams& watermark = input.params.watermark;
-  if (uint64_t seed;
-      kHasWatermark && replaces_selection(watermark.scheme) && watermark_seed(watermark, input.past, &seed)) {
+  const bool has_watermark = kHasWatermark && replaces_selection(watermark.scheme);
+  const Selection selection = is_greedy(input.params) ? Selection::kGreedy
+                              : kHasAllSamplers       ? input.params.selection
+                                                      : Selection::kMultinomial;
+  // Only a draw can follow a recorded truncation directly.
+  if (selection == Selection::kMultinomial && !has_watermark) return draw(candidates, input);
+  candidates.apply_truncation();
+  if (selection == Selection::kGreedy) return select_greedy(candidates);
+  if (uint64_t seed; has_watermark && watermark_seed(watermark, input.past, &seed)) {
     if (watermark.scheme == WatermarkScheme::kGumbel) return select_gumbel_watermark(candidates, seed);
     return select_tournament(candidates, input.scratch, seed, watermark.tournament_layers,
                              draw_bits(input, DrawLane::kSelection));
   }
-  switch (kHasAllSamplers ? input.params.selection : Selection::kMultinomial) {
+  switch (selection) {
     case Selection::kGumbel:
       return select_gumbel(candidates, draw_bits(input, DrawLane::kGumbel));
     case Selection::kMirostat:
@@ -123,14 +129,14 @@ void apply_selection(Candidates& candidates, const StageInput& input) {
   }
 }
 
-int32_t select_greedy(Candidates& candidates) { return candidates.id(candidates.ranking().argmax()); }
+int32_t select_greedy(const Candidates& candidates) { return candidates.id(candidates.ranking().argmax()); }
 
 int32_t select_multinomial(Candidates& candidates, uint64_t random) {
   if (candidates.max() == kMinusInfinity) return candidates.id(0);
   return candidates.draw(random);
 }
 
-int32_t select_gumbel(Candidates& candidates, uint64_t seed) {
+int32_t select_gumbel(const Candidates& candidates, uint64_t seed) {
   if (candidates.max() == kMinusInfinity) return candidates.id(0);
   const float* weights = candidates.weights();
   // Four tokens share one hash, which has the first 16 bits of 1 - u for each of them. The other 48 bits are computed

@@ -16,19 +16,21 @@ enum class DrawLane : uint32_t { kSelection = 0, kXtc = 1, kGumbel = 2 };
 // Returns 64 uniform random bits for this draw.
 uint64_t draw_bits(const StageInput& input, DrawLane lane);
 
-// Returns the token that `params.selection` selects. The selection may drop candidates.
+// Returns the token that `params.selection` selects. The selection may drop candidates. The set need not be complete
+// (Candidates::is_complete) before or after the call.
 int32_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
-// Changes the candidates as select() does before it draws: Mirostat drops candidates, and adaptive-p reweighs them.
+// Changes the candidates, a complete set, as select() does before it draws: Mirostat truncates them, and adaptive-p
+// reweighs them.
 void apply_selection(Candidates& candidates, const StageInput& input);
 
 // Returns the most likely token, and the lowest id among equals.
-int32_t select_greedy(Candidates& candidates);
+int32_t select_greedy(const Candidates& candidates);
 
 // The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u). The uniform number u is a function of
 // `seed` and the token id and does not depend on the other candidates. If every logit is -infinity, returns the lowest
 // id.
-int32_t select_gumbel(Candidates& candidates, uint64_t seed);
+int32_t select_gumbel(const Candidates& candidates, uint64_t seed);
 
 // Draws in proportion to probability, by inversion: returns the first token, in the order of ids, where the running sum
 // of weights exceeds random / 2^64 of the total. A token with less than 2^-41 of the largest probability is never

@@ -10,7 +10,7 @@ namespace {
 
 // Dynamic temperature (kalomaze 2023): returns lowest + (highest - lowest) (H / ln N)^exponent, where
 // lowest = max(0, t - range), highest = t + range, and H is the entropy of the N candidates.
-float dynamic_temperature(Candidates& candidates, float t, float range, float exponent) {
+float dynamic_temperature(const Candidates& candidates, float t, float range, float exponent) {
   const std::span<const float> logits = {candidates.logits(), candidates.count()};
   const auto drawable = std::count_if(logits.begin(), logits.end(), [](float l) { return l > kMinusInfinity; });
   if (drawable < 2) return t;

@@ -15,7 +15,7 @@ namespace sotto {
 
 namespace {
 
-bool is_empty(Candidates& candidates) { return candidates.max() == kMinusInfinity; }
+bool is_empty(const Candidates& candidates) { return candidates.max() == kMinusInfinity; }
 
 // Keeps the prefix of the sorted order that ends at `border`, but at least `min_keep` tokens.
 void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {
@@ -36,7 +36,7 @@ void keep_weights(Candidates& candidates, double min_weight, size_t min_keep) {
 }
 
 // Returns, in fixed point, the total weight that a set must have to reach this fraction of the probability.
-uint64_t fixed_mass(Candidates& candidates, float mass) {
+uint64_t fixed_mass(const Candidates& candidates, float mass) {
   const uint64_t total = candidates.total_fixed();
   const double wanted = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
   return std::clamp<uint64_t>(static_cast<uint64_t>(wanted), 1, total);
@@ -64,7 +64,7 @@ double standard_deviation(const float* logits, size_t count) {
 
 // Sorts the weights in descending order, in the scratch memory: a radix sort on their distance from 1, ten bits at a
 // time, least significant digit first.
-std::span<const float> sort_weights(Candidates& candidates, const SamplerScratch& scratch) {
+std::span<const float> sort_weights(const Candidates& candidates, const SamplerScratch& scratch) {
   constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // a number of 30 bits
   const size_t count = candidates.count();
   uint32_t* from = scratch.words;

@@ -330,7 +330,7 @@ int32_t select_tournament(Candidates& candidates, const SamplerScratch& scratch,
   return candidates.id(tournament.draw(uniform(random)));
 }
 
-int32_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
+int32_t select_gumbel_watermark(const Candidates& candidates, uint64_t seed) {
   if (candidates.count() == 1 || candidates.max() == kMinusInfinity) return candidates.id(0);
   // -ln(r) / p is smallest where r^(1/p) is largest, and (1 - r) / p is a lower bound of it.
   const float* weights = candidates.weights();

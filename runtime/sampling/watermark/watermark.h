@@ -117,6 +117,6 @@ int32_t select_tournament(Candidates& candidates, const SamplerScratch& scratch,
                           uint64_t random);
 
 // Returns the token with the largest r^(1/p) (Aaronson 2022), and the lowest id among equals.
-int32_t select_gumbel_watermark(Candidates& candidates, uint64_t seed);
+int32_t select_gumbel_watermark(const Candidates& candidates, uint64_t seed);
 
 }  // namespace sotto

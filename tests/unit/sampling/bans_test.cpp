@@ -268,14 +268,14 @@ TEST(Bans, ReweighingAlsoSkipsBansThatLeaveNothing) {
   p.repetition_penalty = 2;
   p.top_k = 2;
   ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
-  Candidates& left = bench->reweigh(kRising, {}, input_of({all, {}}));
+  const Candidates& left = bench->reweigh(kRising, {}, input_of({all, {}}));
   ASSERT_EQ(left.count(), 8u);
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(left.logit(i), kRising[i] / 2);
   uint64_t words = 0b00001000;
   p.no_repeat_ngram = 0;
   p.logit_bias = bias;
   ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
-  Candidates& one = bench->reweigh(kRising, mask_of(&words, 8), {});
+  const Candidates& one = bench->reweigh(kRising, mask_of(&words, 8), {});
   ASSERT_EQ(one.count(), 1u);
   EXPECT_EQ(one.logit(0), 53);
 }

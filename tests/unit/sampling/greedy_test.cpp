@@ -45,7 +45,7 @@ TEST(Greedy, TakesTheLikeliestThatTheChainLeaves) {
     input.place = static_cast<uint64_t>(i);
     ASSERT_EQ(sampler->set_params(p, nullptr), Status::kOk);
     SamplerState state = sampler->initial_state();
-    Candidates& left = sampler->apply(logits, {}, input, state);
+    const Candidates& left = sampler->apply(logits, {}, input, state);
     const int32_t expected = left.id(left.ranking().argmax());
     p.selection = Selection::kGreedy;
     ASSERT_EQ(sampler->set_params(p, nullptr), Status::kOk);

@@ -53,6 +53,7 @@ TEST(Mirostat, KeepsTheNumberOfTokensOfTheFormula) {
         for (const uint32_t m : {2u, 100u, 3000u}) {
           Candidates& candidates = bench.begin(logits);
           truncate_mirostat(candidates, m, mu);
+          candidates.apply_truncation();
           const double k = oracle_k(logits, m, static_cast<double>(mu));
           const auto clamp = [&](double x) {
             return static_cast<size_t>(std::clamp(std::floor(x), 1.0, static_cast<double>(count)));
@@ -72,6 +73,7 @@ TEST(Mirostat, FindsTheExponentOfZipfsLaw) {
   TestCandidates bench(count);
   Candidates& candidates = bench.begin(logits);
   truncate_mirostat(candidates, 100, 10);
+  candidates.apply_truncation();
   EXPECT_NEAR(static_cast<double>(candidates.count()), 1024 / std::log(5000.0), 2);
 }
 
@@ -103,6 +105,7 @@ TEST(MirostatV2, CutsTokensOfMoreSurpriseThanMu) {
     const float mu = 0.5f * static_cast<float>(i);
     Candidates& candidates = bench.begin(logits);
     truncate_mirostat_v2(candidates, mu);
+    candidates.apply_truncation();
     EXPECT_EQ(oracle::judge(oracle::Mode::kEpsilon, oracle::begin(logits, {}), 1, std::exp2(-static_cast<double>(mu)),
                             1, ids_of(candidates)),
               "");

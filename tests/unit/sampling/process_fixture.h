@@ -49,7 +49,7 @@ class ProcessFixture {
 
   // Returns the logits by id after the chain, -infinity for removed tokens.
   std::vector<float> logits(const std::vector<float>& logits, const SampleInput& input, const TokenMask& mask = {}) {
-    Candidates& left = sampler_.apply(logits, constrained(mask, input), input, sampler_.initial_state());
+    const Candidates& left = sampler_.apply(logits, constrained(mask, input), input, sampler_.initial_state());
     std::vector<float> result(logits.size(), kMinusInfinity);
     for (size_t i = 0; i < left.count(); ++i) {
       result[static_cast<size_t>(left.id(i))] = left.logit(i);

@@ -66,7 +66,7 @@ void apply(const std::string& stage, const Json& given, TestCandidates& bench) {
   bench.run(params);
 }
 
-std::map<int32_t, double> probabilities_of(Candidates& candidates) {
+std::map<int32_t, double> probabilities_of(const Candidates& candidates) {
   std::map<int32_t, double> p;
   const auto total = static_cast<double>(candidates.total_fixed());
   const float* y = candidates.weights();

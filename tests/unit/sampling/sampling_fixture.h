@@ -100,14 +100,20 @@ class TestCandidates {
   }
   Candidates& begin(std::vector<float>&&, const TokenMask& = {}) = delete;
 
-  // Runs the stages that `params` turn on.
-  void run(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
+  // Runs the stages that `params` turn on. The candidates may then have a recorded truncation.
+  void run_stages(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
     SampleInput input;
     input.history = history;
     past_.begin(input, params.penalize_prompt);
     const StageInput stage_input = {params, context_, input, state, past_, breakers_, scratch_};
     Chain::make(params).run(candidates_, stage_input, {});
+  }
+  // Runs the stages and applies the truncations. If the selection is greedy, only the most likely token remains.
+  void run(const SamplerParams& params, const SamplerState& state = {}, const TokenHistory& history = {}) {
+    run_stages(params, state, history);
+    candidates_.apply_truncation();
     if (is_greedy(params)) candidates_.keep_top(1);
+    candidates_.apply_truncation();
   }
   Candidates& candidates() { return candidates_; }
   const SamplerScratch& scratch() const { return scratch_; }
@@ -129,7 +135,7 @@ inline float raw_log_probability(const std::vector<float>& logits, int32_t token
   return static_cast<float>(candidates.begin(logits).log_probability(token));
 }
 
-inline std::vector<int32_t> ids_of(Candidates& candidates) {
+inline std::vector<int32_t> ids_of(const Candidates& candidates) {
   std::vector<int32_t> ids(candidates.count());
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = candidates.id(i);
   return ids;

@@ -136,7 +136,7 @@ TEST(TopP, DecaysFromTokenToToken) {
     EXPECT_EQ(state.top_p_step, step);
     SampleInput input;
     input.place = draw;
-    Candidates& candidates = sampler->apply(logits, {}, input, state);
+    const Candidates& candidates = sampler->apply(logits, {}, input, state);
     EXPECT_EQ(candidates.count(), std::max(1u, 8u >> std::min(step, 3u)));
     const int32_t token = sampler->sample(logits, {}, input, &state).token;
     EXPECT_LT(token, static_cast<int32_t>(std::max(1u, 8u >> std::min(step, 3u))));
