@@ -13,6 +13,8 @@ constexpr uint32_t kMaxViolations = 4;
 // Number of names per rule, so that states share the chain of names that follows.
 constexpr uint32_t kRunLength = 32;
 
+constexpr char kNamesTooLarge[] = "the names of properties are too large to be combined";
+
 class ObjectBuilder {
  public:
   ObjectBuilder(SchemaCompiler& compiler, std::span<const Literal> atoms)
@@ -167,10 +169,9 @@ Status ObjectBuilder::read_atoms() {
 Status ObjectBuilder::intersect_names(const CharacterAutomaton& names, bool negated, uint32_t node) {
   CharacterAutomaton result;
   const CharacterAutomaton& self = restricted_ ? allowed_ : names;
-  if (!intersect_automata(self, !restricted_ && negated, names, negated, schema_.workspace(), &result)) {
-    SOTTO_TRY(schema_.check_limits());
-    return schema_.unsupported(node, "the names of properties are too large to be combined");
-  }
+  SOTTO_TRY(schema_.check_combined(
+      intersect_automata(self, !restricted_ && negated, names, negated, schema_.workspace(), &result), node,
+      kNamesTooLarge));
   allowed_ = result;
   restricted_ = true;
   return Status::kOk;
@@ -293,8 +294,8 @@ Status ObjectBuilder::read_violation(const Literal& atom) {
     }
   }
   violations_.push(violation);
-  SOTTO_TRY(schema_.check_limits());
-  return fits ? Status::kOk : schema_.unsupported(atom.node, "the names of properties are too large to be combined");
+  SOTTO_TRY(schema_.check_combined(fits, atom.node, kNamesTooLarge));
+  return schema_.check_limits();
 }
 
 // Returns whether a property violates the condition with every value.
@@ -361,10 +362,8 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t avoided, uint32_t
   none = none && (!open || compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever);
   if (none) return Status::kOk;
   CharacterAutomaton named;
-  if (!automaton_of_words(mentioned_.span(), schema_.workspace(), &named)) {
-    SOTTO_TRY(schema_.check_limits());
-    return schema_.unsupported(atoms_[0].node, "the names of properties are too large to be combined");
-  }
+  SOTTO_TRY(schema_.check_combined(automaton_of_words(mentioned_.span(), schema_.workspace(), &named), atoms_[0].node,
+                                   kNamesTooLarge));
   SOTTO_TRY(intersect_names(named, true, atoms_[0].node));
   struct Part {
     CharacterAutomaton names;
@@ -376,10 +375,9 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t avoided, uint32_t
     if (((violated | avoided) >> i & 1) == 0) continue;
     const CharacterAutomaton names = parts[0].names;
     const bool is_avoided = (avoided >> i & 1) != 0;
-    if (!intersect_automata(names, false, violations_[i].names, is_avoided, schema_.workspace(), &parts[0].names)) {
-      SOTTO_TRY(schema_.check_limits());
-      return schema_.unsupported(violations_[i].atom.node, "the names of properties are too large to be combined");
-    }
+    SOTTO_TRY(schema_.check_combined(
+        intersect_automata(names, false, violations_[i].names, is_avoided, schema_.workspace(), &parts[0].names),
+        violations_[i].atom.node, kNamesTooLarge));
   }
   for (uint32_t i = 0; i < patterns.size(); ++i) {
     CharacterAutomaton pattern;
@@ -388,11 +386,10 @@ Status ObjectBuilder::build_others(uint32_t violated, uint32_t avoided, uint32_t
       Part inside = parts[j];
       Part outside = parts[j];
       inside.matched |= 1u << i;
-      if (!intersect_automata(parts[j].names, false, pattern, false, schema_.workspace(), &inside.names) ||
-          !intersect_automata(parts[j].names, false, pattern, true, schema_.workspace(), &outside.names)) {
-        SOTTO_TRY(schema_.check_limits());
-        return schema_.unsupported(patterns[i], "the patterns of names are too large to be combined");
-      }
+      SOTTO_TRY(schema_.check_combined(
+          intersect_automata(parts[j].names, false, pattern, false, schema_.workspace(), &inside.names) &&
+              intersect_automata(parts[j].names, false, pattern, true, schema_.workspace(), &outside.names),
+          patterns[i], "the patterns of names are too large to be combined"));
       parts[j] = outside;
       if (inside.names.state_count > 0) parts.push(inside);
     }

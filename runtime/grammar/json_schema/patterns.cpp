@@ -28,10 +28,8 @@ Status Patterns::automaton(uint32_t node, CharacterAutomaton* automaton) {
   RegexTree tree(workspace_);
   SOTTO_TRY(parse(node, tree));
   const bool search = document_.kind(node) != JsonKind::kString || schema_.keyword(node) != Keyword::kFormat;
-  if (!automaton_of_regex(tree, search, workspace_, automaton)) {
-    SOTTO_TRY(schema_.check_limits());
-    return schema_.unsupported(node, "the pattern is too large to be combined with other keywords");
-  }
+  SOTTO_TRY(schema_.check_combined(automaton_of_regex(tree, search, workspace_, automaton), node,
+                                   "the pattern is too large to be combined with other keywords"));
   known_.push({node, *automaton});
   return schema_.check_limits();
 }

@@ -267,6 +267,12 @@ Status Schema::check_limits() const {
                  options_.max_schema_steps, "; the schema takes more steps");
 }
 
+Status Schema::check_combined(bool is_combined, uint32_t node, const char* what) const {
+  if (is_combined) return Status::kOk;
+  SOTTO_TRY(check_limits());
+  return unsupported(node, what);
+}
+
 void Schema::warn() const {
   if (options_.log == nullptr) return;
   for (uint32_t i = 1; i < node_count_; ++i) {

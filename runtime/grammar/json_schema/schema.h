@@ -99,6 +99,8 @@ class Schema {
   // Fails if the workspace is exhausted, or if more than max_schema_steps were spent. In the second case, the error has
   // an offset, because more memory would not help.
   Status check_limits() const;
+  // Fails if keywords could not be combined to one automaton: as check_limits(), or else as unsupported(node, what).
+  Status check_combined(bool is_combined, uint32_t node, const char* what) const;
 
   // Warns about members of schemas that look like assertions but assert nothing: unknown keywords and formats, and
   // keywords that the draft does not define.

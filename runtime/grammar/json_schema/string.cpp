@@ -106,10 +106,8 @@ Status StringBuilder::restrict_by(Atoms atoms, Lengths lengths, CharacterAutomat
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
     // If the only automaton is negated, intersect it with itself, negated on both sides.
-    if (!intersect_automata(self, *any && negated, other, negated, workspace_, &result)) {
-      SOTTO_TRY(schema_.check_limits());
-      return schema_.unsupported(node, "the keywords of the string are too large to be combined");
-    }
+    SOTTO_TRY(schema_.check_combined(intersect_automata(self, *any && negated, other, negated, workspace_, &result),
+                                     node, "the keywords of the string are too large to be combined"));
     *automaton = result;
     *any = false;
     return Status::kOk;
@@ -127,10 +125,8 @@ Status StringBuilder::restrict_by(Atoms atoms, Lengths lengths, CharacterAutomat
       for (const uint32_t v : values_of(atom)) {
         if (document_.kind(v) == JsonKind::kString) words.push(document_.text(v));
       }
-      if (!automaton_of_words(words.span(), workspace_, &other)) {
-        SOTTO_TRY(schema_.check_limits());
-        return schema_.unsupported(atom.node, "the values are too many to be combined with the other keywords");
-      }
+      SOTTO_TRY(schema_.check_combined(automaton_of_words(words.span(), workspace_, &other), atom.node,
+                                       "the values are too many to be combined with the other keywords"));
     }
     SOTTO_TRY(intersect_with(other, atom.negated, atom.node));
   }
@@ -148,12 +144,10 @@ Status StringBuilder::restrict_by(Atoms atoms, Lengths lengths, CharacterAutomat
   }
   CharacterAutomaton others;
   if (!*any) others = *automaton;
-  if (limit_length(*any ? nullptr : &others, facts, lengths, automaton)) {
-    *any = false;
-    return Status::kOk;
-  }
-  SOTTO_TRY(schema_.check_limits());
-  return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
+  const bool is_limited = limit_length(*any ? nullptr : &others, facts, lengths, automaton);
+  if (is_limited) *any = false;
+  return schema_.check_combined(is_limited, atoms[0].node,
+                                "the length is too large to be combined with the other keywords");
 }
 
 // Intersects the limits on the length with `others`, the automaton of the other conditions, or null. The product has a
@@ -263,6 +257,7 @@ Status StringBuilder::build(Atoms atoms, uint32_t* expression) {
 }  // namespace
 
 Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutomaton* automaton) {
+  constexpr char kTooManyNames[] = "the names are too many alternatives";
   const Literal goal{schema, LiteralKind::kSchema, false};
   const Schema& facts = compiler.schema();
   Workspace& workspace = facts.workspace();
@@ -278,16 +273,11 @@ Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutom
     if (!alternatives[i].empty()) {
       SOTTO_TRY(StringBuilder(compiler).restrict_by(alternatives[i], StringBuilder::Lengths::kExact, &one, &any));
     }
-    if (!intersect_automata(rejected, false, one, true, workspace, &rejected)) {
-      SOTTO_TRY(facts.check_limits());
-      return facts.unsupported(schema, "the names are too many alternatives");
-    }
+    SOTTO_TRY(facts.check_combined(intersect_automata(rejected, false, one, true, workspace, &rejected), schema,
+                                   kTooManyNames));
   }
-  if (!intersect_automata(all, false, rejected, true, workspace, automaton)) {
-    SOTTO_TRY(facts.check_limits());
-    return facts.unsupported(schema, "the names are too many alternatives");
-  }
-  return Status::kOk;
+  return facts.check_combined(intersect_automata(all, false, rejected, true, workspace, automaton), schema,
+                              kTooManyNames);
 }
 
 Status build_string(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression) {
