@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/base/byte_stream.h"
+#include "runtime/base/envelope.h"
 #include "runtime/base/object_memory.h"
 #include "runtime/base/range_check.h"
 #include "runtime/base/utf8.h"
@@ -15,9 +15,11 @@ namespace {
 
 constexpr size_t kMaxStopStrings = 64;
 
-constexpr size_t kChecksumBytes = sizeof(uint64_t);
+constexpr Envelope kEnvelope = {"SOTTOCHT", "saved conversation", 1};
 
-Status reject_state(const char* message, Error* error) { return fail(error, Status::kStateCorrupt, message); }
+Status reject_contradiction(Error* error) {
+  return fail(error, Status::kStateCorrupt, "the saved conversation contradicts itself");
+}
 
 Status check_params(const Session& session, const ChatParams& params, Error* error) {
   SOTTO_TRY(check_ranges(params, error));
@@ -29,34 +31,30 @@ Status check_params(const Session& session, const ChatParams& params, Error* err
 
 }  // namespace
 
-// The start of saved messages.
+// The start of saved messages, after the head of the envelope. The number in the head is the number of messages.
 struct Chat::Header {
-  static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'C', 'H', 'T'};
-  static constexpr uint32_t kVersion = 1;
-  static constexpr size_t kBytes = 64;
+  static constexpr size_t kBytes = 4 * sizeof(uint64_t);
 
-  uint32_t version = kVersion;
-  uint32_t message_count = 0;
-  uint64_t size = 0;
-  uint64_t model = 0;
-  uint64_t format = 0;
-  uint64_t dropped_turns = 0;
-  uint64_t history_bytes = 0;
-  uint64_t reserved = 0;
-
-  // Visits the fields after the magic bytes.
   template <typename Bytes>
   void visit(Bytes* bytes) {
-    bytes->field(version);
-    bytes->field(message_count);
-    bytes->field(size);
-    bytes->field(model);
     bytes->field(format);
     bytes->field(dropped_turns);
     bytes->field(history_bytes);
     bytes->field(reserved);
   }
+
+  uint64_t format = 0;  // hash of its text
+  uint64_t dropped_turns = 0;
+  uint64_t history_bytes = 0;
+  uint64_t reserved = 0;
 };
+
+// Visits a message, without its contents.
+template <typename Bytes>
+void Chat::visit(Message& message, Bytes* bytes) {
+  bytes->field(message.role);
+  bytes->field(message.size);
+}
 
 void Chat::layout(Arena& arena, const Session& session, const ChatParams& params) {
   params_ = params;
@@ -413,125 +411,82 @@ ChatInfo Chat::info() const {
 
 Chat::Header Chat::make_header() const {
   Header header;
-  header.message_count = count_;
-  header.size = saved_size();
-  header.model = session_->token_stream().model().view().fingerprint();
   header.format = xxhash64(format_text_, format_size_);
   header.dropped_turns = dropped_turns_;
   header.history_bytes = offset_of(count_);
   return header;
 }
 
+void Chat::write(ByteWriter* writer) const {
+  Header header = make_header();
+  header.visit(writer);
+  for (uint32_t i = 0; i < count_; ++i) visit(messages_[i], writer);
+  writer->put_array(history_, static_cast<size_t>(header.history_bytes));
+}
+
 size_t Chat::saved_size() const {
-  return Header::kBytes + count_ * (2 * sizeof(uint32_t)) + offset_of(count_) + kChecksumBytes;
+  return kEnvelope.size([this](ByteWriter* writer) { write(writer); });
 }
 
 void Chat::save(uint8_t* bytes) const {
-  ByteWriter writer(bytes);
-  writer.put_array(Header::kMagic, sizeof Header::kMagic);
-  make_header().visit(&writer);
-  for (uint32_t i = 0; i < count_; ++i) {
-    writer.put(static_cast<uint32_t>(messages_[i].role));
-    writer.put(messages_[i].size);
-  }
-  size_t offset = 0;
-  for (uint32_t i = 0; i < count_; ++i) {
-    const uint8_t* from = history_ + offset;
-    offset += messages_[i].size;
-    if (messages_[i].role != ChatRole::kAssistant) {
-      writer.put_array(from, messages_[i].size);
-      continue;
-    }
-    for (const uint8_t* at = from; at != history_ + offset; at += sizeof(int32_t)) {
-      int32_t token;
-      std::memcpy(&token, at, sizeof token);
-      writer.put(token);
-    }
-  }
-  writer.put(xxhash64(bytes, writer.size()));
+  const Envelope::Head head = {count_, session_->token_stream().model().view().fingerprint()};
+  kEnvelope.save(bytes, head, [this](ByteWriter* writer) { write(writer); });
 }
 
-// Checks the messages after the header.
-Status Chat::verify(std::span<const uint8_t> body, const Header& saved, Error* error) const {
-  const auto reject = [&] { return reject_state("the saved conversation contradicts itself", error); };
+// Checks `count` messages and their contents.
+Status Chat::verify(std::span<const uint8_t> messages, uint32_t count, std::span<const uint8_t> contents,
+                    Error* error) const {
   const size_t vocabulary = session_->token_stream().model().config().vocabulary_size;
-  ByteReader sizes(body);
-  auto contents = body.subspan(saved.message_count * (2 * sizeof(uint32_t)));
+  ByteReader reader(messages);
   bool has_user = false;
-  for (uint32_t i = 0; i < saved.message_count; ++i) {
-    const auto role = static_cast<ChatRole>(sizes.get<uint32_t>());
-    const auto size = sizes.get<uint32_t>();
-    has_user = has_user || role == ChatRole::kUser;
-    const bool is_placed = role == ChatRole::kSystem ? i == 0 : has_user;
-    if (size > contents.size() || !is_placed) return reject();
-    const auto bytes = contents.first(size);
-    contents = contents.subspan(size);
-    if (role != ChatRole::kAssistant) {
-      SOTTO_TRY(check_text(role, {reinterpret_cast<const char*>(bytes.data()), size}, error));
+  for (uint32_t i = 0; i < count; ++i) {
+    Message message;
+    visit(message, &reader);
+    has_user = has_user || message.role == ChatRole::kUser;
+    const bool is_placed = message.role == ChatRole::kSystem ? i == 0 : has_user;
+    if (message.size > contents.size() || !is_placed) return reject_contradiction(error);
+    const auto bytes = contents.first(message.size);
+    contents = contents.subspan(message.size);
+    if (message.role != ChatRole::kAssistant) {
+      SOTTO_TRY(check_text(message.role, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, error));
       continue;
     }
-    if (size % sizeof(int32_t) != 0) return reject();
     ByteReader tokens(bytes);
     while (tokens.rest() > 0) {
-      if (tokens.get<uint32_t>() >= vocabulary) return reject();
+      int32_t token;
+      tokens.field(token);
+      if (!tokens.require(is_token(token, vocabulary))) return reject_contradiction(error);
     }
   }
-  return contents.empty() ? Status::kOk : reject();
+  return contents.empty() ? Status::kOk : reject_contradiction(error);
 }
 
 Status Chat::restore(std::span<const uint8_t> bytes, Error* error) {
-  if (bytes.size() < Header::kBytes + kChecksumBytes ||
-      std::memcmp(bytes.data(), Header::kMagic, sizeof Header::kMagic) != 0) {
-    return reject_state("not a saved conversation: its first bytes are not SOTTOCHT", error);
-  }
-  ByteReader reader(bytes.subspan(sizeof Header::kMagic));
+  Envelope::Head head;
+  std::span<const uint8_t> contents;
+  SOTTO_TRY(kEnvelope.open(bytes, &head, &contents, error));
+  ByteReader reader(contents);
   Header saved;
   saved.visit(&reader);
-  if (saved.version != Header::kVersion) {
-    return fail(error, Status::kStateCorrupt, "version ", saved.version, "; this library reads version ",
-                Header::kVersion);
-  }
-  const size_t hashed = bytes.size() - kChecksumBytes;
-  ByteReader tail(bytes.subspan(hashed));
-  if (saved.size != bytes.size() || tail.get<uint64_t>() != xxhash64(bytes.data(), hashed)) {
-    return reject_state("the saved conversation is damaged", error);
-  }
-  const Header own = make_header();
-  if (saved.model != own.model || saved.format != own.format) {
+  if (reader.failed()) return reject_contradiction(error);
+  if (head.fingerprint != session_->token_stream().model().view().fingerprint() ||
+      saved.format != make_header().format) {
     return fail(error, Status::kInvalidArgument, "the saved conversation has another model or another format");
   }
-  if (saved.message_count > params_.message_limit || saved.history_bytes > params_.history_bytes) {
-    return fail(error, Status::kInvalidArgument, "the saved conversation has ", saved.message_count, " messages and ",
+  if (head.number > params_.message_limit || saved.history_bytes > params_.history_bytes) {
+    return fail(error, Status::kInvalidArgument, "the saved conversation has ", head.number, " messages and ",
                 saved.history_bytes, " bytes; message_limit is ", params_.message_limit, " and history_bytes is ",
                 params_.history_bytes);
   }
-  const size_t sizes = saved.message_count * (2 * sizeof(uint32_t));
-  if (hashed - Header::kBytes != sizes + saved.history_bytes) {
-    return reject_state("the saved conversation contradicts itself", error);
-  }
-  const auto body = bytes.subspan(Header::kBytes, static_cast<size_t>(sizes + saved.history_bytes));
-  SOTTO_TRY(verify(body, saved, error));
-  ByteReader contents(body);
-  count_ = saved.message_count;
+  const size_t message_bytes = head.number * (2 * sizeof(uint32_t));
+  if (reader.rest() != message_bytes + saved.history_bytes) return reject_contradiction(error);
+  const auto history = contents.last(static_cast<size_t>(saved.history_bytes));
+  SOTTO_TRY(verify(contents.subspan(Header::kBytes, message_bytes), head.number, history, error));
+  count_ = head.number;
   dropped_turns_ = saved.dropped_turns;
   prompt_tokens_ = evaluated_tokens_ = 0;
-  for (uint32_t i = 0; i < count_; ++i) {
-    messages_[i].role = static_cast<ChatRole>(contents.get<uint32_t>());
-    messages_[i].size = contents.get<uint32_t>();
-  }
-  uint8_t* to = history_;
-  for (uint32_t i = 0; i < count_; ++i) {
-    const size_t size = messages_[i].size;
-    if (messages_[i].role == ChatRole::kAssistant) {
-      for (size_t k = 0; k < size; k += sizeof(int32_t)) {
-        const auto token = contents.get<int32_t>();
-        std::memcpy(to + k, &token, sizeof token);
-      }
-    } else {
-      contents.get_array(to, size);
-    }
-    to += size;
-  }
+  for (uint32_t i = 0; i < count_; ++i) visit(messages_[i], &reader);
+  reader.get_array(history_, history.size());
   return Status::kOk;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/byte_stream.h"
 #include "runtime/base/status.h"
 #include "runtime/base/use_count.h"
 #include "runtime/chat/chat_format.h"
@@ -84,7 +85,11 @@ class Chat {
   uint32_t find_prompt_start();
   Status evaluate_prompt(std::span<const int32_t> tokens, Error* error);
   Header make_header() const;
-  Status verify(std::span<const uint8_t> body, const Header& saved, Error* error) const;
+  template <typename Bytes>
+  static void visit(Message& message, Bytes* bytes);
+  void write(ByteWriter* writer) const;
+  Status verify(std::span<const uint8_t> messages, uint32_t count, std::span<const uint8_t> contents,
+                Error* error) const;
 
   Session* session_ = nullptr;
   ChatParams params_;

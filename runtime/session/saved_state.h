@@ -1,5 +1,5 @@
 // The format of a saved session: portable bytes with a checksum. All numbers are little-endian, in this order:
-//   header: magic, version, size, the model's fingerprint, the session's configuration;
+//   the head (runtime/base/envelope.h), and the session's configuration;
 //   KV sequence: tokens, positions, keys and values in use (runtime/transformer/kv_sequence_image.h);
 //   stream: counts, the pending token, the start of the answer, and the stops that will end or have ended the text;
 //     then the bytes of token healing, the state of each token (sampler, withheld text, flags), and the buffered and
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/base/byte_stream.h"
+#include "runtime/base/envelope.h"
 #include "runtime/base/status.h"
 #include "runtime/session/session.h"
 
@@ -21,8 +21,6 @@ namespace sotto {
 
 class SavedState {
  public:
-  static constexpr size_t kHeaderSize = 8 + 4 + 4 + 8 + 8 + 4 * 4;
-
   static size_t size(const Session& session);
   // Writes size() bytes.
   static void save(const Session& session, uint8_t* bytes);
@@ -32,14 +30,11 @@ class SavedState {
   static Status fork(const Session& from, Session* to, Error* error);
 
  private:
-  struct Header;
-  struct Counts;
-
-  static Header make_header(const TokenStream& stream);
-  static Status check_header(std::span<const uint8_t> bytes, const Header& expected, Error* error);
+  // Passes a session to a ByteWriter, its bytes to a ByteChecker, or the bytes that a ByteChecker has accepted to a
+  // ByteReader. Only the ByteReader changes the session, which must have been reset.
+  template <typename Stream, typename Output, typename Bytes>
+  static void visit(Stream& stream, Output& output, Bytes* bytes);
   static void write(const Session& session, ByteWriter* writer);
-  static bool verify(const TokenStream& stream, ByteReader* reader);
-  static void read(ByteReader* reader, Session* session);
 };
 
 }  // namespace sotto

@@ -28,11 +28,8 @@ void KvSequence::layout(Arena& arena, const ModelConfig& config, const ResolvedS
 }
 
 void KvSequence::clear() {
-  token_count_ = 0;
+  cursor_ = {.reanchor_count = cursor_.reanchor_count};
   embedded_count_ = 0;
-  position_ = 0;
-  anchor_ = 0;
-  reanchor_due_ = false;
   forget_rows();
 }
 
@@ -48,13 +45,13 @@ void KvSequence::forget_rows() {
 
 // Returns whether `count` more tokens fit, or may replace the oldest tokens.
 bool KvSequence::fits(size_t count) const {
-  return params_.overflow != Overflow::kStop || count <= position_limit_ - position_;
+  return params_.overflow != Overflow::kStop || count <= position_limit_ - cursor_.position;
 }
 
 void KvSequence::remember(int32_t token) {
-  if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
-  history_[token_count_ % history_size_] = token;
-  ++token_count_;
+  if (cursor_.token_count < params_.sink_tokens) sinks_[cursor_.token_count] = token;
+  history_[cursor_.token_count % history_size_] = token;
+  ++cursor_.token_count;
 }
 
 Status KvSequence::append(std::span<const int32_t> tokens, const Cancellation& cancellation,
@@ -84,13 +81,13 @@ void KvSequence::append_each(std::span<const Appended> tokens, ThreadPool* pool)
   for (size_t i = 0; i < tokens.size(); ++i) {
     KvSequence& sequence = *tokens[i].sequence;
     assert(sequence.can_append_with_others(tokens[i].token));
-    rows[i] = {&sequence.forward_, tokens[i].token, sequence.position_};
+    rows[i] = {&sequence.forward_, tokens[i].token, sequence.cursor_.position};
   }
   rows[0].forward->evaluate_streams({rows.data(), tokens.size()}, pool);
   for (const auto& [sequence, token] : tokens) {
     sequence->forget_rows();
     sequence->remember(token);
-    ++sequence->position_;
+    ++sequence->cursor_.position;
     sequence->batch_row_count_ = 1;
     sequence->logits_ = sequence->forward_.logits(0);
   }
@@ -101,8 +98,9 @@ Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logit
   *count = 0;
   if (tokens.empty()) return Status::kOk;
   if (!fits(tokens.size())) return Status::kStopContextFull;
-  if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(cancellation));
-  const size_t taken = std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
+  if (cursor_.reanchor_due || cursor_.position == position_limit_) SOTTO_TRY(reanchor(cancellation));
+  const size_t taken =
+      std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - cursor_.position}});
   const bool wanted = want_logits && taken == tokens.size();
   SOTTO_TRY(evaluate_batch(tokens.first(taken), wanted, cancellation));
   for (const int32_t token : tokens.first(taken)) remember(token);
@@ -112,7 +110,7 @@ Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logit
 }
 
 Status KvSequence::append_embeddings(const float* embeddings, size_t count, const Cancellation& cancellation) {
-  assert(token_count_ == 0 && params_.overflow == Overflow::kStop);
+  assert(cursor_.token_count == 0 && params_.overflow == Overflow::kStop);
   if (!fits(count)) return Status::kStopContextFull;
   clear();
   // Only the number of these tokens matters, because rows of embeddings take the place of theirs.
@@ -125,7 +123,7 @@ Status KvSequence::append_embeddings(const float* embeddings, size_t count, cons
       return status;
     }
     for (size_t i = 0; i < taken; ++i) remember(0);
-    embedded_count_ = token_count_;
+    embedded_count_ = cursor_.token_count;
     embeddings += taken * embedding_size_;
     count -= taken;
     std::copy_n(embeddings - embedding_size_, embedding_size_, newest_embedding_);
@@ -137,9 +135,10 @@ Status KvSequence::append_embeddings(const float* embeddings, size_t count, cons
 Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const Cancellation& cancellation,
                                   const float* embeddings) {
   forget_rows();
-  SOTTO_TRY(forward_.evaluate({.tokens = tokens, .first_position = position_, .embeddings = embeddings}, cancellation));
+  SOTTO_TRY(forward_.evaluate({.tokens = tokens, .first_position = cursor_.position, .embeddings = embeddings},
+                              cancellation));
   if (want_logits) forward_.compute_logits(tokens.size() - 1, 1);
-  position_ += static_cast<uint32_t>(tokens.size());
+  cursor_.position += static_cast<uint32_t>(tokens.size());
   batch_row_count_ = tokens.size();
   return Status::kOk;
 }
@@ -176,15 +175,15 @@ Status KvSequence::evaluate_rows(std::span<const TokenRow> rows, const Cancellat
 }
 
 Status KvSequence::ensure_last_row(const Cancellation& cancellation) {
-  assert(token_count_ > 0);
-  if (reanchor_due_) return reanchor(cancellation);
+  assert(cursor_.token_count > 0);
+  if (cursor_.reanchor_due) return reanchor(cancellation);
   if (batch_row_count_ > 0) return Status::kOk;
-  const int32_t last = token_at(token_count_ - 1);
-  const float* embedding = token_count_ == embedded_count_ ? newest_embedding_ : nullptr;
+  const int32_t last = token_at(cursor_.token_count - 1);
+  const float* embedding = cursor_.token_count == embedded_count_ ? newest_embedding_ : nullptr;
   // The token keeps its position, and its slot is filled with the same bytes again. (can_rewind() has an exception.)
-  --position_;
+  --cursor_.position;
   const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancellation, embedding);
-  if (status != Status::kOk) ++position_;
+  if (status != Status::kOk) ++cursor_.position;
   return status;
 }
 
@@ -198,8 +197,8 @@ void KvSequence::compute_row_logits(size_t first_row, size_t count) {
 // Returns 0 once slots have been overwritten, because tokens of the stream still attend to the slots that drafts would
 // take.
 size_t KvSequence::draft_capacity() const {
-  if (reanchor_due_ || position_ + 1 >= params_.context_tokens) return 0;
-  return std::min(params_.draft_tokens, params_.context_tokens - position_ - 1);
+  if (cursor_.reanchor_due || cursor_.position + 1 >= params_.context_tokens) return 0;
+  return std::min(params_.draft_tokens, params_.context_tokens - cursor_.position - 1);
 }
 
 std::span<const int32_t> KvSequence::drafts() const {
@@ -214,7 +213,7 @@ Status KvSequence::append_with_drafts(int32_t token, std::span<const int32_t> dr
   draft_batch_[0] = token;
   std::copy(drafts.begin(), drafts.end(), draft_batch_ + 1);
   forget_rows();
-  SOTTO_TRY(forward_.evaluate({.tokens = {draft_batch_, rows}, .first_position = position_}, cancellation));
+  SOTTO_TRY(forward_.evaluate({.tokens = {draft_batch_, rows}, .first_position = cursor_.position}, cancellation));
   // Every row needs logits, because the next token is drawn from those after the last accepted draft.
   forward_.compute_logits(0, rows);
   draft_rows_ = rows;
@@ -225,7 +224,7 @@ Status KvSequence::append_with_drafts(int32_t token, std::span<const int32_t> dr
 // Appends the draft in a row of the last batch to the stream.
 void KvSequence::accept_draft(size_t row) {
   remember(draft_batch_[row]);
-  ++position_;
+  ++cursor_.position;
   batch_row_count_ = row + 1;
   logits_ = forward_.logits(row);
 }
@@ -234,7 +233,8 @@ Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t
                                          const Cancellation& cancellation, std::span<const float>* logits) {
   assert(ahead <= draft_capacity());
   forget_rows();
-  const TokenBatch batch = {.tokens = {&token, 1}, .first_position = position_ + ahead, .layer_count = layer_count};
+  const TokenBatch batch = {
+      .tokens = {&token, 1}, .first_position = cursor_.position + ahead, .layer_count = layer_count};
   SOTTO_TRY(forward_.evaluate(batch, cancellation));
   forward_.compute_logits(0, 1);
   *logits = forward_.logits(0);
@@ -256,52 +256,52 @@ Status KvSequence::reanchor(const Cancellation& cancellation) {
   const uint32_t kept = params_.sink_tokens + newest;
   const auto kept_token = [&](uint32_t index) {
     if (index < params_.sink_tokens) return sinks_[index];
-    return token_at(token_count_ - newest + (index - params_.sink_tokens));
+    return token_at(cursor_.token_count - newest + (index - params_.sink_tokens));
   };
-  reanchor_due_ = true;
-  position_ = 0;
-  while (position_ < kept) {
-    const uint32_t count = std::min(params_.batch_tokens, kept - position_);
-    for (uint32_t i = 0; i < count; ++i) kept_batch_[i] = kept_token(position_ + i);
+  cursor_.reanchor_due = true;
+  cursor_.position = 0;
+  while (cursor_.position < kept) {
+    const uint32_t count = std::min(params_.batch_tokens, kept - cursor_.position);
+    for (uint32_t i = 0; i < count; ++i) kept_batch_[i] = kept_token(cursor_.position + i);
     SOTTO_TRY(evaluate_batch({kept_batch_, count}, /*want_logits=*/false, cancellation));
   }
-  reanchor_due_ = false;
-  anchor_ = token_count_;
-  ++reanchor_count_;
+  cursor_.reanchor_due = false;
+  cursor_.anchor = cursor_.token_count;
+  ++cursor_.reanchor_count;
   reanchor_timings_.tokens += kept;
   return Status::kOk;
 }
 
 bool KvSequence::can_rewind(uint64_t count) const {
-  if (count > token_count_ || count < embedded_count_) return false;
-  if (count == token_count_) return true;
-  const uint64_t dropped = token_count_ - count;
+  if (count > cursor_.token_count || count < embedded_count_) return false;
+  if (count == cursor_.token_count) return true;
+  const uint64_t dropped = cursor_.token_count - count;
   // Re-anchoring replaces all keys and values, so a rewind cannot go back beyond it, nor begin while it is due. Once
   // the ring is full, each token overwrites the slot of an old one. The tokens in between attended to that slot, so
   // they cannot be evaluated again. Only the newest token can be dropped, and only if another one is appended next: it
   // takes the same slot and attends to the same window. Until then, the caller must not drop a second token or request
   // logits.
-  if (reanchor_due_ || count < anchor_) return false;
-  return position_ <= params_.context_tokens || dropped == 1;
+  if (cursor_.reanchor_due || count < cursor_.anchor) return false;
+  return cursor_.position <= params_.context_tokens || dropped == 1;
 }
 
 void KvSequence::rewind(uint64_t count) {
   assert(can_rewind(count));
-  position_ -= static_cast<uint32_t>(token_count_ - count);
-  token_count_ = count;
+  cursor_.position -= static_cast<uint32_t>(cursor_.token_count - count);
+  cursor_.token_count = count;
   forget_rows();
 }
 
 void KvSequence::newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const {
   const auto wanted =
-      static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, token_count_ - embedded_count_}));
-  const auto end = static_cast<size_t>(token_count_ % history_size_);
+      static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, cursor_.token_count - embedded_count_}));
+  const auto end = static_cast<size_t>(cursor_.token_count % history_size_);
   const size_t newer_count = std::min(wanted, end);
   const size_t older_count = wanted - newer_count;
   *newer = {history_ + (end - newer_count), newer_count};
   *older = {history_ + (history_size_ - older_count), older_count};
 }
 
-uint32_t KvSequence::cached_tokens() const { return std::min(position_, params_.context_tokens); }
+uint32_t KvSequence::cached_tokens() const { return std::min(cursor_.position, params_.context_tokens); }
 
 }  // namespace sotto

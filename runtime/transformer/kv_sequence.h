@@ -47,7 +47,7 @@ class KvSequence {
   // Returns whether append_each() may append a token to this sequence. The token must fit without re-anchoring, and
   // must not have been evaluated as a draft.
   bool can_append_with_others(int32_t token) const {
-    return fits(1) && !is_drafted(token) && !reanchor_due_ && position_ < position_limit_;
+    return fits(1) && !is_drafted(token) && !cursor_.reanchor_due && cursor_.position < position_limit_;
   }
   // A token for one of the sequences of append_each().
   struct Appended {
@@ -115,10 +115,10 @@ class KvSequence {
   // Truncates the stream to its first `count` tokens. The logits are lost.
   void rewind(uint64_t count);
 
-  uint64_t token_count() const { return token_count_; }
+  uint64_t token_count() const { return cursor_.token_count; }
   // Returns the position of the next token, and how many tokens fit before the model's positions are exhausted.
-  uint32_t position() const { return position_; }
-  uint32_t positions_left() const { return position_count_ - position_; }
+  uint32_t position() const { return cursor_.position; }
+  uint32_t positions_left() const { return position_count_ - cursor_.position; }
   uint32_t context_tokens() const { return params_.context_tokens; }
   // Returns how many of the newest tokens are known.
   size_t history_size() const { return history_size_; }
@@ -129,12 +129,21 @@ class KvSequence {
 
   // Returns the number of tokens with keys and values in the ring.
   uint32_t cached_tokens() const;
-  uint64_t reanchor_count() const { return reanchor_count_; }
+  uint64_t reanchor_count() const { return cursor_.reanchor_count; }
   const ReanchorTimings& reanchor_timings() const { return reanchor_timings_; }
   void reset_timings() { reanchor_timings_ = {}; }
 
  private:
   friend class KvSequenceImage;
+
+  // The end of the stream. Saved states contain it.
+  struct Cursor {
+    uint64_t token_count = 0;  // number of tokens in the stream
+    uint64_t anchor = 0;       // token_count at the last re-anchoring
+    uint64_t reanchor_count = 0;
+    uint32_t position = 0;      // position of the next token
+    bool reanchor_due = false;  // true if a re-anchoring was cancelled before it was complete
+  };
 
   bool fits(size_t count) const;
   void remember(int32_t token);
@@ -161,16 +170,12 @@ class KvSequence {
   size_t embedding_size_ = 0;
   float* newest_embedding_ = nullptr;  // (embedding): the last row of append_embeddings()
 
-  uint64_t token_count_ = 0;  // number of tokens in the stream
+  Cursor cursor_;
   uint64_t embedded_count_ = 0;
-  uint32_t position_ = 0;          // position of the next token
-  uint64_t anchor_ = 0;            // token_count_ at the last re-anchoring
-  bool reanchor_due_ = false;      // true if a re-anchoring was cancelled before it was complete
   std::span<const float> logits_;  // logits after the last token, in the memory of forward_; empty if they are lost
   size_t batch_row_count_ = 0;
   size_t draft_rows_ = 0;  // number of rows of the last batch that contained drafts; all of them have logits
   int32_t draft_batch_[1 + kMaxDraftTokens] = {};
-  uint64_t reanchor_count_ = 0;
   ReanchorTimings reanchor_timings_;
 };
 

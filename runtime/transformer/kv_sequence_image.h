@@ -9,31 +9,24 @@
 
 namespace sotto {
 
-// The counters and positions of a stream.
-struct KvSequencePosition {
-  uint64_t token_count = 0;
-  uint64_t anchor = 0;
-  uint64_t reanchor_count = 0;
-  uint32_t position = 0;
-  uint32_t reanchor_due = 0;
-};
-
 class KvSequenceImage {
  public:
-  static void write(const KvSequence& sequence, const ModelConfig& config, ByteWriter* writer);
-  // Reads the output of write() and returns whether a sequence like `sequence` could have reached that state.
-  // `sequence` does not change.
-  static bool verify(const KvSequence& sequence, const ModelConfig& config, ByteReader* reader,
-                     KvSequencePosition* saved);
-  // Restores the output of write(). verify() must have accepted it.
-  static void read(KvSequence* sequence, const ModelConfig& config, ByteReader* reader);
+  // Passes a stream to a ByteWriter, its bytes to a ByteChecker, or the bytes that a ByteChecker has accepted to a
+  // ByteReader. Only the ByteReader changes the sequence. Returns the number of tokens in the stream of the bytes.
+  template <typename Sequence, typename Bytes>
+  static uint64_t visit(Sequence& sequence, const ModelConfig& config, Bytes* bytes);
 
   // Copies a stream, including its logits.
   static void copy(const KvSequence& from, const ModelConfig& config, KvSequence* to);
 
  private:
-  static bool is_possible(const KvSequence& sequence, const ModelConfig& config, const KvSequencePosition& saved);
-  static KvSequencePosition read_position(ByteReader* reader);
+  using Cursor = KvSequence::Cursor;
+
+  static bool is_possible(const KvSequence& sequence, const ModelConfig& config, const Cursor& saved);
 };
+
+extern template uint64_t KvSequenceImage::visit(const KvSequence&, const ModelConfig&, ByteWriter*);
+extern template uint64_t KvSequenceImage::visit(const KvSequence&, const ModelConfig&, ByteChecker*);
+extern template uint64_t KvSequenceImage::visit(KvSequence&, const ModelConfig&, ByteReader*);
 
 }  // namespace sotto

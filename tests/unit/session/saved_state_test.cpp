@@ -198,6 +198,9 @@ void sign(std::vector<uint8_t>& bytes) {
   std::memcpy(bytes.data() + bytes.size() - sizeof checksum, &checksum, sizeof checksum);
 }
 
+// The head and the session's configuration.
+constexpr size_t kHeaderSize = Envelope::kHeadSize + 4 * sizeof(uint32_t);
+
 // With a valid checksum, damage may remain undetected but must be harmless.
 TEST(SavedState, ForgedStatesAreSafe) {
   Small small;
@@ -209,7 +212,7 @@ TEST(SavedState, ForgedStatesAreSafe) {
     const size_t changes = 1 + random() % 3;
     for (size_t i = 0; i < changes; ++i) {
       // Keys and values are in the middle, and the fields at both ends.
-      const size_t at = random() % 2 == 0 ? SavedState::kHeaderSize + random() % 64 : bytes.size() - 9 - random() % 700;
+      const size_t at = random() % 2 == 0 ? kHeaderSize + random() % 64 : bytes.size() - 9 - random() % 700;
       const uint8_t values[] = {0, 1, 0x7F, 0x80, 0xFF, static_cast<uint8_t>(random())};
       bytes[at] = values[random() % 6];
     }
