@@ -64,6 +64,20 @@ std::optional<SessionGrammar> Slot::compile(const GenerationRequest& request, si
   }
 }
 
+void Slot::evaluate(const TokenList& prompt) {
+  call("prompt", [&] { (void)chat_.session().prefill(Tokens(prompt)); });
+}
+
+void Slot::rewind_to(const TokenList& prompt) {
+  chat_.session().clear_matcher();  // which can go back only some tokens; restart() sets it again
+  try {
+    chat_.session().rewind(prompt.size());
+  } catch (const Error&) {  // the ring no longer holds the prompt
+    chat_.session().reset();
+    evaluate(prompt);
+  }
+}
+
 void Slot::restart(std::optional<SessionGrammar>& grammar) {
   if (!grammar) return chat_.session().clear_matcher();
   grammar->matcher.reset();
@@ -98,10 +112,10 @@ void Slot::complete(const CompletionRequest& request, Usage& usage, const OnChoi
   uint32_t index = 0;
   for (const TokenList& prompt : prompts) {
     session.reset();
-    call("prompt", [&] { (void)session.prefill(Tokens(prompt)); });
+    evaluate(prompt);
     usage.prompt_tokens += prompt.size();
     for (uint32_t choice = 0; choice < request.choice_count; ++choice, ++index) {
-      if (choice > 0) call("prompt", [&] { session.rewind(prompt.size()); });
+      if (choice > 0) rewind_to(prompt);
       set_sampler(request, choice);
       restart(grammar);
       if (!generate(request, request.max_tokens, index, usage, on_part)) return;

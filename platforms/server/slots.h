@@ -64,6 +64,9 @@ class Slot {
   TokenList tokens_of(const Prompt& prompt, const char* name) const;
   // Sets the parameters of the next choice.
   void set_sampler(const GenerationRequest& request, uint32_t choice);
+  void evaluate(const TokenList& prompt);
+  // Removes everything after the prompt from the session.
+  void rewind_to(const TokenList& prompt);
   void restart(std::optional<SessionGrammar>& grammar);
   // Compiles the grammar for texts that are complete within request.max_tokens and the free tokens of the context.
   std::optional<SessionGrammar> compile(const GenerationRequest& request, size_t free);

@@ -252,6 +252,16 @@ def check_load(server):
     expect(is_sanitized or grown < 4 << 20, f"200 requests took {grown} bytes of memory")
 
 
+def check_overflow(program, model):
+    """Each choice begins after the prompt, even if the ring no longer holds it."""
+    for overflow in ("ring", "shift"):
+        with Server(program, model, "--overflow", overflow, "-c", "32") as server:
+            body = {"prompt": PROMPT, "max_tokens": 100, "ignore_end": True}
+            each = [server.post("/v1/completions", seed=seed, **body)["choices"][0]["text"] for seed in (5, 6)]
+            both = server.post("/v1/completions", seed=5, n=2, **body)["choices"]
+            equal([choice["text"] for choice in both], each, f"choices after the context was full, {overflow}")
+
+
 def check_key_and_end(program, model):
     with Server(program, model, SOTTO_API_KEY="secret") as server:
         equal(server.call("/v1/models")[0], 401)
@@ -349,6 +359,7 @@ def main():
             check(server)
         if args.openai:
             check_client(server)
+    check_overflow(args.program, args.model)
     check_key_and_end(args.program, args.model)
 
 
