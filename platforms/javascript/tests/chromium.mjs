@@ -63,9 +63,9 @@ export class Page {
     for (const { reject } of this.#waiting.values()) reject(new Error("Chromium has ended"));
   }
 
-  #send(method, params = {}) {
+  #send(method, params = {}, sessionId = this.#session) {
     const id = ++this.#count;
-    this.process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId: this.#session })}\0`);
+    this.process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId: sessionId || undefined })}\0`);
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
@@ -83,6 +83,13 @@ export class Page {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     throw new Error(`${expression} did not become true; the status is ${await this.value("$('status')?.textContent")}`);
+  }
+
+  /** Returns the processor time of pages and their Workers, in seconds. */
+  async processorTime() {
+    const browser = ""; // not the session of a page
+    const { processInfo } = await this.#send("SystemInfo.getProcessInfo", {}, browser);
+    return processInfo.reduce((sum, { type, cpuTime }) => sum + (type === "renderer" ? cpuTime : 0), 0);
   }
 
   async screenshot(file) {

@@ -1,5 +1,5 @@
-"""Writes one GPT-2 124M with random weights as a checkpoint, as GGUF Q8_0, Q4_0 and Q4_K_M, as CTranslate2 int8, and for
-ONNX Runtime GenAI in int8.
+"""Writes one GPT-2 124M with random weights as a checkpoint, as GGUF Q8_0, Q4_0 and Q4_K_M, as CTranslate2 int8, and as
+ONNX in int8, for ONNX Runtime GenAI and for transformers.js.
 
     python3 tests/bench/peers/make_models.py DIRECTORY
 
@@ -141,7 +141,8 @@ def write_ctranslate2(tensors, folder):
 
 def make_onnx_graph(tensors):
     """Returns the graph with float32 weights, of the fused operators that GenAI's own model builder uses. That builder
-    does not know GPT-2. The logits are those of the last token only."""
+    does not know GPT-2. The logits are those of the last token only. The names of keys and values, and of the dimension
+    batch_size, are those that transformers.js looks for; GenAI takes any."""
     nodes, integer, real = [], onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
     value = onnx.helper.make_tensor_value_info
     constants = {**tensors, "head": numpy.ascontiguousarray(tensors["wte.weight"].T),
@@ -173,9 +174,9 @@ def make_onnx_graph(tensors):
         following, norm = (f"h.{layer + 1}.input", f"h.{layer + 1}.ln_1") if layer + 1 < LAYERS else ("output", "ln_f")
         add("MatMul", [f"{h}.ln_1", f"{h}.attn.c_attn.weight"], [f"{h}.products"])
         add("Add", [f"{h}.products", f"{h}.attn.c_attn.bias"], [f"{h}.qkv"])
-        add_fused("GroupQueryAttention", [f"{h}.qkv", "", "", f"past.key.{layer}", f"past.value.{layer}",
-                                          "last_position_int32", "count_int32"],
-                  [f"{h}.heads", f"present.key.{layer}", f"present.value.{layer}"], num_heads=HEADS, kv_num_heads=HEADS)
+        add_fused("GroupQueryAttention", [f"{h}.qkv", "", "", f"past_key_values.{layer}.key",
+                                          f"past_key_values.{layer}.value", "last_position_int32", "count_int32"],
+                  [f"{h}.heads", f"present.{layer}.key", f"present.{layer}.value"], num_heads=HEADS, kv_num_heads=HEADS)
         add("MatMul", [f"{h}.heads", f"{h}.attn.c_proj.weight"], [f"{h}.attn"])
         add_norm([f"{h}.input", f"{h}.attn"], f"{h}.ln_2", f"{h}.middle", [f"{h}.attn.c_proj.bias"])
         add("MatMul", [f"{h}.ln_2", f"{h}.mlp.c_fc.weight"], [f"{h}.wide"])
@@ -186,12 +187,12 @@ def make_onnx_graph(tensors):
     add("MatMul", ["ln_f_last", "head"], ["logits"])
 
     def keys_and_values(when):
-        return [value(f"{when}.{kind}.{layer}", real, ["batch", HEADS, when, WIDTH // HEADS])
+        return [value(f"{when}.{layer}.{kind}", real, ["batch_size", HEADS, when, WIDTH // HEADS])
                 for layer in range(LAYERS) for kind in ("key", "value")]
 
-    inputs = [value("input_ids", integer, ["batch", "tokens"]), value("position_ids", integer, ["batch", "tokens"]),
-              value("attention_mask", integer, ["batch", "all"]), *keys_and_values("past")]
-    outputs = [value("logits", real, ["batch", 1, VOCABULARY]), *keys_and_values("present")]
+    inputs = [*(value(name, integer, ["batch_size", "tokens"]) for name in ("input_ids", "position_ids")),
+              value("attention_mask", integer, ["batch_size", "all"]), *keys_and_values("past_key_values")]
+    outputs = [value("logits", real, ["batch_size", 1, VOCABULARY]), *keys_and_values("present")]
     graph = onnx.helper.make_graph(nodes, "gpt2", inputs, outputs,
                                    [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
     return onnx.helper.make_model(graph, ir_version=10, opset_imports=[onnx.helper.make_opsetid("", 21),
@@ -204,16 +205,26 @@ def write_onnx(tensors, folder):
     quantize_dynamic(make_onnx_graph(tensors), folder / "model.onnx", op_types_to_quantize=["MatMul"],
                      per_channel=True, weight_type=QuantType.QInt8, use_external_data_format=True,
                      extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
-    names = lambda when: {f"{when}_key_names": f"{when}.key.%d", f"{when}_value_names": f"{when}.value.%d"}
+    names = lambda when: {f"{when.split('_')[0]}_{kind}_names": f"{when}.%d.{kind}" for kind in ("key", "value")}
     end = VOCABULARY - 1
     decoder = {"filename": "model.onnx", "head_size": WIDTH // HEADS, "hidden_size": WIDTH,
                "num_attention_heads": HEADS, "num_key_value_heads": HEADS, "num_hidden_layers": LAYERS,
-               "inputs": {name: name for name in ("input_ids", "position_ids", "attention_mask")} | names("past"),
+               "inputs": {name: name for name in ("input_ids", "position_ids", "attention_mask")} | names("past_key_values"),
                "outputs": {"logits": "logits"} | names("present"), "session_options": {"provider_options": []}}
     config = {"model": {"type": "decoder", "vocab_size": VOCABULARY, "context_length": POSITIONS, "bos_token_id": end,
                         "eos_token_id": end, "pad_token_id": end, "decoder": decoder},
               "search": {"max_length": POSITIONS, "do_sample": False, "past_present_share_buffer": True}}
     (folder / "genai_config.json").write_text(json.dumps(config, indent=2))
+
+
+def write_transformers_js(tensors, folder):
+    """Quantizes as the script of transformers.js does for its dtype "q8": per tensor, with the embeddings, and with
+    unsigned weights because of GroupQueryAttention."""
+    (folder / "onnx").mkdir(parents=True)
+    quantize_dynamic(make_onnx_graph(tensors), folder / "onnx" / "model_quantized.onnx",
+                     op_types_to_quantize=["MatMul", "Gather"], weight_type=QuantType.QUInt8,
+                     extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
+    shutil.copy(folder.parent / "checkpoint" / "config.json", folder)
 
 
 def complete(path, make):
@@ -244,6 +255,7 @@ def main():
         complete(directory / f"gpt2-{name}.gguf", lambda path, kind=kind: quantize_gguf(whole, path, kind))
     complete(directory / "ctranslate2", lambda path: write_ctranslate2(tensors, path))
     complete(directory / "onnxruntime", lambda path: write_onnx(tensors, path))
+    complete(directory / "transformers.js", lambda path: write_transformers_js(tensors, path))
 
 
 if __name__ == "__main__":
