@@ -160,8 +160,12 @@ def result_text(struct: t.Struct, name: str) -> str:
 def orders_text(tables: t.Tables) -> str:
     stages, orders = tables.enum("sotto_stage"), tables.enum("sotto_order")
     text = f"inline constexpr int32_t kStageKindCount = {len(stages.values)};\n"
+    bans = ", ".join(f"StageKind::{value_name(ban)}" for ban in t.hard_bans(tables))
+    text += "\n// The kinds that narrow the mask before the chain. All others are stages of the chain.\n"
+    text += f"inline constexpr StageKind kHardBans[] = {{{bans}}};\n"
+    text += f"inline constexpr size_t kChainStageCount = {len(t.chain_stages(tables))};\n"
     text += "\n// The stages of each ChainOrder, in its order.\n"
-    text += f"inline constexpr StageKind kStageOrders[{len(orders.values)}][kStageKindCount] = {{\n"
+    text += f"inline constexpr StageKind kStageOrders[{len(orders.values)}][kChainStageCount] = {{\n"
     for order in orders.values:
         names = [f"StageKind::{value_name(stages.find(name))}" for name in order.columns["stages"]]
         text += "    {" + ",\n     ".join(names) + "},\n"
@@ -421,13 +425,13 @@ def sampler_lists_header(tables: t.Tables) -> str:
 
 def stages_header(tables: t.Tables) -> str:
     rows = []
-    for stage in tables.enum("sotto_stage").values:
+    for stage in t.chain_stages(tables):
         effect = "k" + t.snake_to_camel(stage.columns.get("effect", "no_effect"))
         is_built = "kHas" + t.snake_to_camel(stage.columns["part"]) if "part" in stage.columns else "true"
-        rows.append(f"  X({stage.snake}, {effect}, {is_built})")
+        rows.append(f"  X({value_name(stage)}, {stage.snake}, {effect}, {is_built})")
     return f"""{HEADER}#pragma once
 
-// X(function, effect, whether this build contains the stage) for each stage, in the order of StageKind.
+// X(kind, function, effect, whether this build contains the stage) for each stage of the chain.
 {macro("#define SOTTO_STAGES(X)", rows)}"""
 
 

@@ -515,6 +515,16 @@ def check_struct(struct: Struct) -> None:
                 raise TableError(f"{where}: {value} is outside the range")
 
 
+def hard_bans(tables: Tables) -> list[EnumValue]:
+    """Returns the values of sotto_stage that narrow the mask before the chain."""
+    return [value for value in tables.enum("sotto_stage").values if value.columns.get("is_ban")]
+
+
+def chain_stages(tables: Tables) -> list[EnumValue]:
+    """Returns the values of sotto_stage that are stages of the chain: all others."""
+    return [value for value in tables.enum("sotto_stage").values if not value.columns.get("is_ban")]
+
+
 def check_stages(tables: Tables) -> None:
     """Checks that stages are numbered from 1, that every order contains every stage once, and that stages refer to
     parameters of the sampler."""
@@ -528,7 +538,7 @@ def check_stages(tables: Tables) -> None:
             if " " not in term and field.kind in {"number", "token"} and field.off is None:
                 raise TableError(f"stage {stage.name}: {term} has no value that is off")
     for order in tables.enum("sotto_order").values:
-        if sorted(order.columns["stages"]) != sorted(stage.name for stage in stages.values):
+        if sorted(order.columns["stages"]) != sorted(stage.name for stage in chain_stages(tables)):
             raise TableError(f"order {order.name} does not hold every stage exactly once")
 
 

@@ -24,11 +24,11 @@ extern "C" {
 
 /* Stages of the chain. In the formulas, l are the logits, p = softmax(l) the probabilities of the
  * remaining tokens, H = -sum p ln p their entropy, and c(t) the number of occurrences of token t in
- * the penalty window. Tokens that a grammar does not allow are removed before the first stage.
- * ALLOWED, SUPPRESS and BAD_WORDS also apply before the first stage, whatever their place in the
- * chain. If the other stages remove every token, the stages that ban tokens are skipped. A
- * truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest token id,
- * and NaN counts as -infinity. A stage whose parameters are off does nothing. */
+ * the penalty window. Tokens that a grammar does not allow are removed before the first stage. So
+ * are those that ALLOWED, SUPPRESS and BAD_WORDS remove: these three have no place in an order, and
+ * a list of stages need not name them. If the stages remove every token, those that ban tokens are
+ * skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest
+ * token id, and NaN counts as -infinity. A stage whose parameters are off does nothing. */
 typedef int32_t sotto_stage;
 enum {
   /* Calls logits_callback and logits_processor. */
@@ -93,20 +93,17 @@ enum {
 /* Predefined orders of the stages. The selection always follows the last stage. */
 typedef int32_t sotto_order;
 enum {
-  /* The order of llama.cpp. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED,
-   * BIAS, SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY,
-   * TOP_N_SIGMA, TOP_K, TYPICAL, TOP_P, MIN_P, TOP_A, TAIL_FREE, EPSILON, ETA, TOP_H, XTC,
-   * TEMPERATURE, SMOOTHING, WATERMARK. */
+  /* The order of llama.cpp. LOGITS_CALLBACK, MIN_TOKENS, FORCED, BIAS, SEQUENCE_BIAS, REPETITION,
+   * FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY, TOP_N_SIGMA, TOP_K, TYPICAL, TOP_P,
+   * MIN_P, TOP_A, TAIL_FREE, EPSILON, ETA, TOP_H, XTC, TEMPERATURE, SMOOTHING, WATERMARK. */
   SOTTO_ORDER_DEFAULT = 0,
   /* The order of transformers. LOGITS_CALLBACK, BIAS, SEQUENCE_BIAS, REPETITION, FREQUENCY,
-   * PRESENCE, NO_REPEAT_NGRAM, DRY, BAD_WORDS, MIN_TOKENS, FORCED, END_DECAY, ALLOWED, SUPPRESS,
-   * TEMPERATURE, SMOOTHING, TOP_H, TOP_N_SIGMA, TOP_K, TOP_P, MIN_P, TOP_A, TAIL_FREE, TYPICAL,
-   * EPSILON, ETA, XTC, WATERMARK. */
+   * PRESENCE, NO_REPEAT_NGRAM, DRY, MIN_TOKENS, FORCED, END_DECAY, TEMPERATURE, SMOOTHING, TOP_H,
+   * TOP_N_SIGMA, TOP_K, TOP_P, MIN_P, TOP_A, TAIL_FREE, TYPICAL, EPSILON, ETA, XTC, WATERMARK. */
   SOTTO_ORDER_TRANSFORMERS = 1,
-  /* The order of vLLM. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED, BIAS,
-   * SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY, TEMPERATURE,
-   * SMOOTHING, MIN_P, TOP_K, TOP_P, TOP_A, TAIL_FREE, TYPICAL, EPSILON, ETA, TOP_N_SIGMA, TOP_H,
-   * XTC, WATERMARK. */
+  /* The order of vLLM. LOGITS_CALLBACK, MIN_TOKENS, FORCED, BIAS, SEQUENCE_BIAS, REPETITION,
+   * FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY, TEMPERATURE, SMOOTHING, MIN_P, TOP_K,
+   * TOP_P, TOP_A, TAIL_FREE, TYPICAL, EPSILON, ETA, TOP_N_SIGMA, TOP_H, XTC, WATERMARK. */
   SOTTO_ORDER_VLLM = 2
 };
 

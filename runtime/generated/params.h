@@ -265,12 +265,13 @@ static_assert(offsetof(SessionInfo, reserved) == offsetof(sotto_session_info, re
 
 inline constexpr int32_t kStageKindCount = 28;
 
+// The kinds that narrow the mask before the chain. All others are stages of the chain.
+inline constexpr StageKind kHardBans[] = {StageKind::kAllowed, StageKind::kSuppress, StageKind::kBadWords};
+inline constexpr size_t kChainStageCount = 25;
+
 // The stages of each ChainOrder, in its order.
-inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
+inline constexpr StageKind kStageOrders[3][kChainStageCount] = {
     {StageKind::kLogitsCallback,
-     StageKind::kAllowed,
-     StageKind::kSuppress,
-     StageKind::kBadWords,
      StageKind::kMinTokens,
      StageKind::kForced,
      StageKind::kBias,
@@ -303,12 +304,9 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
      StageKind::kPresence,
      StageKind::kNoRepeatNgram,
      StageKind::kDry,
-     StageKind::kBadWords,
      StageKind::kMinTokens,
      StageKind::kForced,
      StageKind::kEndDecay,
-     StageKind::kAllowed,
-     StageKind::kSuppress,
      StageKind::kTemperature,
      StageKind::kSmoothing,
      StageKind::kTopH,
@@ -324,9 +322,6 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
      StageKind::kXtc,
      StageKind::kWatermark},
     {StageKind::kLogitsCallback,
-     StageKind::kAllowed,
-     StageKind::kSuppress,
-     StageKind::kBadWords,
      StageKind::kMinTokens,
      StageKind::kForced,
      StageKind::kBias,

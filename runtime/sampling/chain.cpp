@@ -15,26 +15,30 @@ enum Effect : uint8_t {
   kReorders = 1,                // may change which token is the most likely one
   kReweighs = 2 | kReorders,    // changes logits because of the text
   kBansTokens = 4 | kReweighs,  // may ban every token
-  kConstrains = 8,              // limits the mask (hard_bans.h) and has no place in the chain
 };
 
 struct Stage {
+  StageKind kind;
   Effect effect;
-  bool is_built;
-  StageFunction* run;  // null if the stage is not part of this build or kConstrains
+  StageFunction* run;  // null if the stage is not part of this build
+
+  bool has(Effect wanted) const { return (effect & wanted) == wanted; }
 };
 
 constexpr Stage kStages[] = {
-#define SOTTO_STAGE(function, effect, is_built) \
-  {effect, is_built, is_built && effect != kConstrains ? stages::function : nullptr},
+#define SOTTO_STAGE(kind, function, effect, is_built) {StageKind::kind, effect, is_built ? stages::function : nullptr},
     SOTTO_STAGES(SOTTO_STAGE)
 #undef SOTTO_STAGE
 };
-static_assert(std::size(kStages) == kStageKindCount);
+static_assert(std::size(kStages) == kChainStageCount);
 
-constexpr const Stage& stage_of(StageKind kind) { return kStages[static_cast<size_t>(kind) - 1]; }
+const Stage& stage_of(StageKind kind) {
+  return *std::find_if(std::begin(kStages), std::end(kStages), [kind](const Stage& s) { return s.kind == kind; });
+}
 
-bool has(StageKind kind, Effect effect) { return (stage_of(kind).effect & effect) == effect; }
+bool is_hard_ban(StageKind kind) {
+  return std::find(std::begin(kHardBans), std::end(kHardBans), kind) != std::end(kHardBans);
+}
 
 Status fail_unbuilt(const char* name, Error* error) {
   return fail(error, Status::kUnsupported, name, " is set: this library is built with SOTTO_WITH_SAMPLERS=basic");
@@ -49,9 +53,8 @@ std::span<const StageKind> stage_order(const SamplerParams& params) {
 
 Status check_built(const SamplerParams& params, Error* error) {
   if (!kHasWatermark && params.watermark.scheme != WatermarkScheme::kNone) return fail_without_watermark(error);
-  for (int32_t number = 1; number <= kStageKindCount; ++number) {
-    const auto kind = static_cast<StageKind>(number);
-    if (!stage_of(kind).is_built && is_on(kind, params)) return fail_unbuilt(stage_setting(kind), error);
+  for (const Stage& stage : kStages) {
+    if (stage.run == nullptr && is_on(stage.kind, params)) return fail_unbuilt(stage_setting(stage.kind), error);
   }
   const bool is_basic = params.selection == Selection::kMultinomial || is_greedy(params);
   return kHasAllSamplers || is_basic ? Status::kOk : fail_unbuilt("selection", error);
@@ -72,10 +75,9 @@ Status check_stages(const SamplerParams& params, Error* error) {
     }
     listed |= uint64_t{1} << number;
   }
-  for (uint32_t number = 1; number <= kStageKindCount; ++number) {
-    const auto stage = static_cast<StageKind>(number);
-    if ((listed >> number & 1) == 0 && is_on(stage, params)) {
-      return fail(error, Status::kInvalidArgument, stage_setting(stage),
+  for (const Stage& stage : kStages) {
+    if ((listed >> static_cast<uint32_t>(stage.kind) & 1) == 0 && is_on(stage.kind, params)) {
+      return fail(error, Status::kInvalidArgument, stage_setting(stage.kind),
                   " is set, but its stage is not among the stages");
     }
   }
@@ -84,27 +86,28 @@ Status check_stages(const SamplerParams& params, Error* error) {
 
 Chain Chain::make(const SamplerParams& params) {
   Chain chain;
-  for (const StageKind stage : stage_order(params)) {
-    const bool is_part = is_on(stage, params) && !has(stage, kConstrains);
-    if (!is_part || (stage == StageKind::kTemperature && has_zero_temperature(params))) continue;
-    chain.stages_[chain.count_++] = stage;
+  for (const StageKind kind : stage_order(params)) {
+    if (is_hard_ban(kind) || !is_on(kind, params)) continue;  // a list of the caller may name bans
+    if (kind == StageKind::kTemperature && has_zero_temperature(params)) continue;
+    chain.stages_[chain.count_++] = kind;
   }
   if (!is_greedy(params)) return chain;
   // Greedy selection does not depend on the stages after the last one that reorders.
-  while (chain.count_ > 0 && !has(chain.stages_[chain.count_ - 1], kReorders)) --chain.count_;
+  while (chain.count_ > 0 && !stage_of(chain.stages_[chain.count_ - 1]).has(kReorders)) --chain.count_;
   return chain;
 }
 
 bool Chain::can_ban() const {
   const auto all = stages();
-  return std::any_of(all.begin(), all.end(), [](StageKind kind) { return has(kind, kBansTokens); });
+  return std::any_of(all.begin(), all.end(), [](StageKind kind) { return stage_of(kind).has(kBansTokens); });
 }
 
 void Chain::run(Candidates& candidates, const StageInput& input, Skip skip) const {
   for (const StageKind kind : stages()) {
-    if ((skip.bans && has(kind, kBansTokens)) || (skip.all_but_reweighing && !has(kind, kReweighs))) continue;
+    const Stage& stage = stage_of(kind);
+    if ((skip.bans && stage.has(kBansTokens)) || (skip.all_but_reweighing && !stage.has(kReweighs))) continue;
     candidates.apply_truncation();
-    stage_of(kind).run(candidates, input);
+    stage.run(candidates, input);
   }
 }
 

@@ -40,14 +40,14 @@ class Chain {
   void run(Candidates& candidates, const StageInput& input, Skip skip) const;
 
  private:
-  std::array<StageKind, kStageKindCount> stages_ = {};
+  std::array<StageKind, kChainStageCount> stages_ = {};
   size_t count_ = 0;
 };
 
-// Returns the order of all stages: a predefined one, or the one in `params`.
+// Returns the order of the stages: a predefined one, or the caller's, which may also name hard bans.
 std::span<const StageKind> stage_order(const SamplerParams& params);
 
-// Checks that `params.stages` contains only known stages, each at most once, and every stage that is on.
+// Checks that `params.stages` contains only known stages or bans, each at most once, and every stage that is on.
 Status check_stages(const SamplerParams& params, Error* error);
 
 // Returns kUnsupported if the parameters need a stage or a selection that is not part of this build.

@@ -28,8 +28,7 @@ void keep(uint64_t* words, size_t word_count, std::span<const int32_t> tokens) {
 }  // namespace
 
 bool has_hard_bans(const SamplerParams& params) {
-  return is_on(StageKind::kAllowed, params) || is_on(StageKind::kSuppress, params) ||
-         is_on(StageKind::kBadWords, params);
+  return std::any_of(std::begin(kHardBans), std::end(kHardBans), [&](StageKind ban) { return is_on(ban, params); });
 }
 
 bool completes(const TokenHistory& history, std::span<const int32_t> tokens) {

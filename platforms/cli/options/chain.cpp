@@ -31,6 +31,7 @@ bool is_greedy_temperature(const SamplerParams& params) {
 }
 
 SamplerParams without_stages(SamplerParams params) {
+  for (const sotto_stage ban : kHardBans) (void)turn_off_stage(ban, params);
   for (const sotto_stage stage : kStageOrders[SOTTO_ORDER_DEFAULT]) (void)turn_off_stage(stage, params);
   params.selection = SOTTO_SELECT_MULTINOMIAL;
   params.stages.clear();
@@ -38,9 +39,14 @@ SamplerParams without_stages(SamplerParams params) {
 }
 
 std::vector<Stage> stages_of(const SamplerParams& params) {
-  const auto order = kStageOrders[params.order];
-  const std::vector<sotto_stage> all =
-      params.stages.empty() ? std::vector<sotto_stage>(order, order + std::size(kStageOrders[0])) : params.stages;
+  // The bans apply first, wherever a list names them.
+  std::vector<sotto_stage> all(std::begin(kHardBans), std::end(kHardBans));
+  const auto add = [&all](const auto& order) {
+    for (const sotto_stage stage : order) {
+      if (std::find(all.begin(), all.end(), stage) == all.end()) all.push_back(stage);
+    }
+  };
+  params.stages.empty() ? add(kStageOrders[params.order]) : add(params.stages);
   std::vector<Stage> stages;
   SamplerParams rest = params;
   rest.selection = SOTTO_SELECT_MULTINOMIAL;

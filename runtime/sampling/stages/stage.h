@@ -31,7 +31,7 @@ using StageFunction = void(Candidates& candidates, const StageInput& input);
 
 // One function per stage, named like the stage.
 namespace stages {
-#define SOTTO_DECLARE_STAGE(function, effect, is_built) StageFunction function;
+#define SOTTO_DECLARE_STAGE(kind, function, effect, is_built) StageFunction function;
 SOTTO_STAGES(SOTTO_DECLARE_STAGE)
 #undef SOTTO_DECLARE_STAGE
 }  // namespace stages

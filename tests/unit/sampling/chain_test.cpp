@@ -27,8 +27,8 @@ TEST(Chain, OrdersHoldEveryStageOnce) {
     SamplerParams params;
     params.order = order;
     const auto stages = stage_order(params);
-    EXPECT_EQ(std::set<StageKind>(stages.begin(), stages.end()).size(), size_t{kStageKindCount});
-    EXPECT_EQ(stages.size(), size_t{kStageKindCount});
+    EXPECT_EQ(std::set<StageKind>(stages.begin(), stages.end()).size(), kChainStageCount);
+    EXPECT_EQ(stages.size(), kChainStageCount);
   }
 }
 
@@ -38,14 +38,31 @@ TEST(Chain, OrdersEqualThoseOfOtherPrograms) {
                                         kTypical, kTopP,       kMinP, kXtc,       kTemperature};
   EXPECT_EQ(order_of(params, {llama.begin(), llama.end()}), llama);
   params.order = ChainOrder::kTransformers;
-  const std::vector<StageKind> hugging_face = {
-      kSequenceBias, kRepetition, kNoRepeatNgram, kBadWords, kMinTokens, kForced,  kEndDecay, kSuppress, kTemperature,
-      kTopH,         kTopK,       kTopP,          kMinP,     kTypical,   kEpsilon, kEta,      kWatermark};
+  const std::vector<StageKind> hugging_face = {kSequenceBias, kRepetition,  kNoRepeatNgram, kMinTokens, kForced,
+                                               kEndDecay,     kTemperature, kTopH,          kTopK,      kTopP,
+                                               kMinP,         kTypical,     kEpsilon,       kEta,       kWatermark};
   EXPECT_EQ(order_of(params, {hugging_face.begin(), hugging_face.end()}), hugging_face);
   params.order = ChainOrder::kVllm;
-  const std::vector<StageKind> open_ai = {kAllowed,  kBadWords,    kMinTokens, kBias, kRepetition, kFrequency,
-                                          kPresence, kTemperature, kMinP,      kTopK, kTopP};
+  const std::vector<StageKind> open_ai = {kMinTokens,   kBias, kRepetition, kFrequency, kPresence,
+                                          kTemperature, kMinP, kTopK,       kTopP};
   EXPECT_EQ(order_of(params, {open_ai.begin(), open_ai.end()}), open_ai);
+}
+
+// Bans narrow the mask before the chain, so a list of stages may name them or not.
+TEST(Chain, BansHoldWhetherTheListNamesThemOrNot) {
+  const std::vector<float> logits = {8, 6, 4, 2};
+  const int32_t suppressed[] = {0};
+  for (const std::vector<StageKind>& stages : {std::vector{kTopK}, std::vector{kTopK, kSuppress}}) {
+    TestSampler sampler(4);
+    SamplerParams params = plain();
+    params.top_k = 1;
+    params.suppressed_tokens = suppressed;
+    params.stages = stages;
+    ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+    TokenMask mask;
+    ASSERT_TRUE(sampler->constrain({}, &mask));
+    EXPECT_EQ(sampler.sample(logits, mask, {}, 0).token, 1);
+  }
 }
 
 // The order matters: after T = 4 the nucleus is wider than before it.

@@ -206,10 +206,10 @@ public struct TokenFlag: OptionSet, Sendable {
 
 /// Stages of the chain. In the formulas, l are the logits, p = softmax(l) the probabilities of the remaining tokens, H
 /// = -sum p ln p their entropy, and c(t) the number of occurrences of token t in the penalty window. Tokens that a
-/// grammar does not allow are removed before the first stage. ALLOWED, SUPPRESS and BAD_WORDS also apply before the
-/// first stage, whatever their place in the chain. If the other stages remove every token, the stages that ban tokens
-/// are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the lowest token id, and
-/// NaN counts as -infinity. A stage whose parameters are off does nothing.
+/// grammar does not allow are removed before the first stage. So are those that ALLOWED, SUPPRESS and BAD_WORDS remove:
+/// these three have no place in an order, and a list of stages need not name them. If the stages remove every token,
+/// those that ban tokens are skipped. A truncation keeps at least min_keep tokens. Ties are resolved in favour of the
+/// lowest token id, and NaN counts as -infinity. A stage whose parameters are off does nothing.
 public enum Stage: Int32, Sendable {
   /// Calls logits_callback and logits_processor.
   case logitsCallback = 1
