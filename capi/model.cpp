@@ -24,9 +24,9 @@ void log_model(const ModelParams& params, const Model& model) {
   sotto::MessageWriter writer(&text);
   writer.add("model ready: isa ");
   writer.add(sotto::isa_name(model.isa()));
-  writer.add(model.packs_weights()     ? ", weights packed into memory"
-             : model.packed_in_place() ? ", weights used from the file"
-                                       : ", weights copied to memory");
+  writer.add(model.packs_at_load()       ? ", weights packed into memory"
+             : model.uses_file_packing() ? ", weights used from the file"
+                                         : ", weights copied to memory");
   params.log(params.log_user_data, SOTTO_LOG_INFO, text.message);
 }
 
@@ -75,7 +75,7 @@ sotto_status sotto_model_get_info(const sotto_model* c_model, sotto_model_info* 
   filled.has_tokenizer = model.tokenizer() != nullptr;
   filled.max_token_bytes = model.tokenizer() == nullptr ? 0 : model.tokenizer()->max_token_bytes;
   filled.isa = static_cast<sotto_isa>(model.isa());
-  filled.packed_in_place = model.packed_in_place();
+  filled.packed_in_place = model.uses_file_packing();
   filled.parameter_count = count_parameters(model.view());
   filled.weight_bytes = count_weight_bytes(model.view());
   filled.layer_weight_bits = max_layer_weight_bits(model.view());

@@ -185,11 +185,11 @@ struct Kernels {
 
   // Sums the elements above one bound and collects those between two bounds. Elements with x_i >= ceiling add
   // to_fixed(weight_i) to the sum; weights are from 0 to 1. For elements with floor <= x_i < ceiling, writes first + i
-  // to `between`, in ascending order. If the ceiling is NaN, nothing is summed, and all elements with x_i >= floor are
-  // collected. `between` must have capacity for n elements. Those after the collected ones may be overwritten. It may
+  // to `indices`, in ascending order. If the ceiling is NaN, nothing is summed, and all elements with x_i >= floor are
+  // collected. `indices` must have capacity for n elements. Those after the collected ones may be overwritten. It may
   // be null if floor >= ceiling.
   CollectedSum (*sum_and_collect)(const float* x, float floor, float ceiling, const float* weights, int32_t first,
-                                  size_t n, int32_t* between);
+                                  size_t n, int32_t* indices);
 };
 
 // Returns the operations of an instruction set, or null if this build, this CPU or the operating system does not have

@@ -209,7 +209,7 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
 
 template <class V>
 inline CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first,
-                                    size_t n, int32_t* between) {
+                                    size_t n, int32_t* indices) {
   const V lower = V::broadcast(floor), upper = V::broadcast(ceiling);
   FixedSum<V> sum;
   if (floor >= ceiling) {  // no element lies between them
@@ -226,7 +226,7 @@ inline CollectedSum sum_and_collect(const float* x, float floor, float ceiling, 
     const uint32_t above = greater_equal_mask(number, upper);
     // Empty masks are compressed too: a branch on them would be mispredicted too often.
     const uint32_t mask = greater_equal_mask(number, lower) & ~above;
-    collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
+    collected += V::compress_ids(mask, first + static_cast<int32_t>(i), indices + collected);
   }
   if (i < n) {
     const Part rest = {n - i};
@@ -234,7 +234,7 @@ inline CollectedSum sum_and_collect(const float* x, float floor, float ceiling, 
   }
   for (; i < n; ++i) {
     if (!(x[i] >= floor) || x[i] >= ceiling) continue;
-    between[collected++] = first + static_cast<int32_t>(i);
+    indices[collected++] = first + static_cast<int32_t>(i);
   }
   return {sum.total(), collected};
 }

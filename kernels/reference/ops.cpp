@@ -224,13 +224,13 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
 }
 
 CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
-                             int32_t* between) {
+                             int32_t* indices) {
   CollectedSum result = {};
   for (size_t i = 0; i < n; ++i) {
     if (x[i] >= ceiling) {
       result.sum += to_fixed(weights[i]);
     } else if (x[i] >= floor) {
-      between[result.collected++] = first + static_cast<int32_t>(i);
+      indices[result.collected++] = first + static_cast<int32_t>(i);
     }
   }
   return result;

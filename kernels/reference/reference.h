@@ -22,7 +22,7 @@ uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y)
 size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                  float* kept_x, int32_t* kept_ids);
 CollectedSum sum_and_collect(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
-                             int32_t* between);
+                             int32_t* indices);
 
 inline constexpr Kernels kOps = {
     .isa = Isa::kReference,

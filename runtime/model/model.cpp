@@ -191,7 +191,7 @@ Status Model::init(const void* file, size_t file_size, const ModelParams& params
   model->view_ = plan.view;
   model->kernels_ = plan.kernels;
   model->packed_section_ = plan.packed_section;
-  model->packs_weights_ = plan.pack;
+  model->packs_at_load_ = plan.pack;
   model->copies_weights_ = plan.copy;
   if (params.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(params, error));
   for (size_t i = 0; i < plan.view.config().layer_count; ++i) new (&model->layers_[i]) LayerView(plan.view.layer(i));

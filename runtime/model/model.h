@@ -30,9 +30,9 @@ class Model {
   const Kernels& kernels() const { return *kernels_; }
   Isa isa() const { return kernels_->isa; }
   // Returns whether all weights are read directly from the file: none were packed or copied.
-  bool packed_in_place() const { return !packs_weights_ && !copies_weights_; }
+  bool uses_file_packing() const { return !packs_at_load_ && !copies_weights_; }
   // Returns whether weights were packed into the caller's memory.
-  bool packs_weights() const { return packs_weights_; }
+  bool packs_at_load() const { return packs_at_load_; }
 
   // The LinearWeights of the result have `packed` set if the kernels read packed weights.
   const LayerView& layer(size_t index) const { return layers_[index]; }
@@ -54,7 +54,7 @@ class Model {
   ModelView view_;
   const Kernels* kernels_ = nullptr;
   int packed_section_ = -1;
-  bool packs_weights_ = false;
+  bool packs_at_load_ = false;
   bool copies_weights_ = false;
   LayerView* layers_ = nullptr;
   Arena weights_;  // memory for the weights that are copied or packed

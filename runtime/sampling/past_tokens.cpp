@@ -48,7 +48,7 @@ void PastTokens::begin(const SampleInput& input, bool penalize_prompt) {
   is_reversed_ = has_repeats_ = weighed_ = false;
 }
 
-size_t PastTokens::reach(size_t window) const {
+size_t PastTokens::count_in(size_t window) const {
   return std::min(window, penalize_prompt_ ? history_.size() : generated_count_);
 }
 
@@ -91,7 +91,7 @@ std::span<const uint32_t> PastTokens::repeats() {
 
 std::span<const PastToken> PastTokens::weigh(uint32_t window, float slope) {
   if (weighed_) return table_.entries();
-  const size_t count = reach(window);
+  const size_t count = count_in(window);
   const size_t range = window == kWholeWindow ? count : window;
   table_.clear(count);
   const TokenHistory newest = history_.last(count);

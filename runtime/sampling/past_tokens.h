@@ -53,7 +53,7 @@ class PastTokens {
 
   // Returns the number of tokens in a window of the newest `window` tokens. It is less than `window` if the history is
   // shorter, the window exceeds the capacity, or the prompt does not count.
-  size_t reach(size_t window) const;
+  size_t count_in(size_t window) const;
   // Returns the number of generated tokens. They are the newest ones.
   size_t generated_count() const { return generated_count_; }
   const TokenHistory& history() const { return history_; }

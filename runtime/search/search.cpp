@@ -84,7 +84,7 @@ Status check_contrastive(const SearchParams& params, const SearchSizes& sizes, c
               "; it must be at most the session's sequence_count, ", sizes.sequence_count);
 }
 
-Status check_sampler(const SearchParams& params, const SamplerParams& sampler, Error* error) {
+Status check_sampler_in_search(const SearchParams& params, const SamplerParams& sampler, Error* error) {
   if (sampler.dola != DolaLayers::kOff) {
     return fail(error, Status::kInvalidArgument, "dola is not supported in a search");
   }
@@ -117,7 +117,7 @@ Status Search::resolve(const SearchInput& input, uint32_t vocabulary_size, const
   SOTTO_TRY(check_rerank(*params, error));
   SOTTO_TRY(check_contrastive(*params, sizes, input, error));
   SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
-  return check_sampler(*params, input.sampler->params(), error);
+  return check_sampler_in_search(*params, input.sampler->params(), error);
 }
 
 Status Search::run(const SearchInput& input, const SearchParams& params, std::span<const SearchSequence>* sequences,

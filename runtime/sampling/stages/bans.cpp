@@ -112,12 +112,12 @@ void end_decay(Candidates& candidates, const StageInput& input) {
 // the history.
 void no_repeat_ngram(Candidates& candidates, const StageInput& input) {
   const uint32_t n = input.params.no_repeat_ngram;
-  const size_t reach = input.past.reach(kWholeWindow);
-  if (reach < n) return;
+  const size_t count = input.past.count_in(kWholeWindow);
+  if (count < n) return;
   const std::span<const int32_t> reversed = input.past.reversed();
-  if (n == 1) return ban(candidates, reversed.first(reach));
+  if (n == 1) return ban(candidates, reversed.first(count));
   const std::span<const uint32_t> repeats = input.past.repeats();
-  for (size_t k = 1; k + n <= reach + 1; ++k) {
+  for (size_t k = 1; k + n <= count + 1; ++k) {
     if (repeats[k] + 1 >= n) ban(candidates, reversed[k - 1]);
   }
 }

@@ -36,19 +36,19 @@ void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> t
 // logit by multiplier * base^(n - allowed_length).
 void stages::dry(Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
-  const size_t reach = input.past.reach(p.dry_window);
+  const size_t count = input.past.count_in(p.dry_window);
   const size_t allowed_length = p.dry_allowed_length;
-  if (reach <= allowed_length) return;
-  const std::span<const int32_t> reversed = input.past.reversed().first(reach);
+  if (count <= allowed_length) return;
+  const std::span<const int32_t> reversed = input.past.reversed().first(count);
   const auto breaker =
       std::find_if(reversed.begin(), reversed.end(), [&](int32_t token) { return input.breakers.contains(token); });
   const auto limit = static_cast<size_t>(breaker - reversed.begin());
   if (limit < allowed_length) return;
   const std::span<const uint32_t> repeats = input.past.repeats();
   TokenTable& table = input.past.table();
-  table.clear(reach);
-  for (size_t k = 1; k < reach; ++k) {
-    const size_t length = std::min({size_t{repeats[k]}, reach - k, limit});
+  table.clear(count);
+  for (size_t k = 1; k < count; ++k) {
+    const size_t length = std::min({size_t{repeats[k]}, count - k, limit});
     if (length < allowed_length || input.breakers.contains(reversed[k - 1])) continue;
     PastToken& followed = table.at(reversed[k - 1]);
     followed.longest = std::max(followed.longest, static_cast<uint32_t>(length));

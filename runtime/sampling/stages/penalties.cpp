@@ -14,7 +14,7 @@ std::span<const PastToken> penalty_window(const StageInput& input) {
 float guarded_penalty(const StageInput& input) {
   const SamplerParams& p = input.params;
   if (p.guard_window == 0 || !(p.guard_penalty > p.repetition_penalty)) return p.repetition_penalty;
-  const float severity = repetitiveness(input.sample.history, input.past.reach(p.guard_window));
+  const float severity = repetitiveness(input.sample.history, input.past.count_in(p.guard_window));
   return p.repetition_penalty + severity * (p.guard_penalty - p.repetition_penalty);
 }
 
