@@ -225,6 +225,21 @@ TEST(Sample, BadLinesAreReportedAndTheRestIsAnswered) {
   EXPECT_EQ(lines.back(), "{\"kept\":{\"0\":1.0}}");
 }
 
+TEST(Sample, LongLinesTakeLinearTime) {
+  // Quadratic time would be minutes.
+  std::string objects = "{\"probs\":[{}", names = "{\"probs\":[1]";
+  for (int i = 0; i < 300'000; ++i) {
+    objects += ",{}";
+    names += ",\"a" + std::to_string(i) + "\":0";
+  }
+  const Result result = run_sotto({"sample", "--jsonl", "-"}, objects + "]}\n" + names + "}\n");
+  EXPECT_EQ(result.exit_code, 1);
+  const std::vector<std::string> lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_NE(lines[0].find("probs is {}, not a number"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[1].find("unknown field"), std::string::npos) << lines[1];
+}
+
 TEST(Sample, ReadsFilesAndTheTokensOfModels) {
   const TemporaryFolder folder;
   write_file(folder.file("lines"), "{\"probs\":" + kFour + "}\n");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "platforms/cli/support/failure.h"
 #include "platforms/cli/support/text.h"
@@ -170,32 +171,83 @@ uint32_t escaped_code(std::string_view string, size_t& at) {
   return 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
 }
 
-Json from_library(const Library& value) {
-  switch (value.type()) {
-    case Library::value_t::object: {
-      Json object = Json::object();
-      for (const auto& [name, member] : value.items()) object.add(name, from_library(member));
-      return object;
-    }
-    case Library::value_t::array: {
-      Json list = Json::array();
-      for (const Library& element : value) list.push_back(from_library(element));
-      return list;
-    }
-    case Library::value_t::string:
-      return value.get<std::string>();
-    case Library::value_t::boolean:
-      return value.get<bool>();
-    case Library::value_t::number_integer:
-      return value.get<int64_t>();
-    case Library::value_t::number_unsigned:
-      return value.get<uint64_t>();
-    case Library::value_t::number_float:
-      return value.get<double>();
-    default:
-      return nullptr;
-  }
+std::string message_of(const Library::exception& exception) {
+  // Removes nlohmann's error code in brackets.
+  const std::string_view message = exception.what();
+  return "not JSON: " + std::string(message.substr(message.find("] ") + 2));
 }
+
+// Builds a value from the events of nlohmann's parser. Its own objects would take quadratic time, because they compare
+// each name with all others, and so would its callback for a limit of the depth, after which it searches the whole
+// parent for removed values.
+class JsonBuilder final : public nlohmann::json_sax<Library> {
+ public:
+  Json take() { return std::move(root_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool start_object(size_t) override { return open(true); }
+  bool start_array(size_t) override { return open(false); }
+  bool key(string_t& name) override {
+    open_.back().name = std::move(name);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool parse_error(size_t, const std::string&, const Library::exception& error) override {
+    throw Failure(message_of(error));
+  }
+
+ private:
+  struct Container {
+    bool is_object;
+    std::string name;  // of the next member
+    Json::Members members;
+    std::unordered_map<std::string, size_t> positions;  // of the members by name
+    Json list = Json::array();
+  };
+
+  bool open(bool is_object) {
+    constexpr size_t kMaxDepth = 1000;
+    if (open_.size() == kMaxDepth) throw Failure("not JSON: lists and objects are nested too deeply");
+    open_.emplace_back().is_object = is_object;
+    return true;
+  }
+
+  // Adds a value to the innermost container. Of members with the same name, the last value counts.
+  bool put(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return true;
+    }
+    Container& parent = open_.back();
+    if (!parent.is_object) {
+      parent.list.push_back(std::move(value));
+      return true;
+    }
+    const auto [found, is_new] = parent.positions.try_emplace(parent.name, parent.members.size());
+    if (is_new) parent.members.emplace_back(std::move(parent.name), nullptr);
+    parent.members[found->second].second = std::move(value);
+    return true;
+  }
+
+  bool close() {
+    Container container = std::move(open_.back());
+    open_.pop_back();
+    if (!container.is_object) return put(std::move(container.list));
+    Json object = Json::object();
+    for (auto& [name, value] : container.members) object.add(std::move(name), std::move(value));
+    return put(std::move(object));
+  }
+
+  Json root_;
+  std::vector<Container> open_;  // the lists and objects that have not ended
+};
 
 Library to_library(const Json& value) {
   if (value.is_object()) {
@@ -356,22 +408,13 @@ Json text_json(const std::string& bytes) {
 }
 
 Json parse_json(std::string_view text) {
-  constexpr int kMaxDepth = 1000;
-  const auto check_depth = [](int depth, Library::parse_event_t, const Library&) {
-    if (depth > kMaxDepth) throw Failure("not JSON: lists and objects are nested too deeply");
-    return true;
-  };
   // nlohmann's parser would treat a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     throw Failure("not JSON: byte " + std::to_string(zero) + " is a zero");
   }
-  try {
-    return from_library(Library::parse(text, check_depth));
-  } catch (const Library::exception& exception) {
-    // Removes nlohmann's error code in brackets.
-    const std::string_view message = exception.what();
-    throw Failure("not JSON: " + std::string(message.substr(message.find("] ") + 2)));
-  }
+  JsonBuilder builder;
+  Library::sax_parse(text, &builder);
+  return builder.take();
 }
 
 std::optional<Json> try_parse_json(std::string_view text) {
