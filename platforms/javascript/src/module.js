@@ -8,7 +8,7 @@ const MAIN = new URL("../wasm/sotto.wasm", import.meta.url);
 const RELAXED_KERNELS = new URL("../wasm/sotto-relaxed-simd.wasm", import.meta.url);
 const TABLE_SIZE = 4096; // functions of both modules; the second begins at 1024
 const compiled = new Map();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true }); // keeps U+FEFF at the start of a text
 const encoder = new TextEncoder();
 
 export const isNode = typeof process === "object" && Boolean(process.versions?.node);

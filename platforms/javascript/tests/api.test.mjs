@@ -177,6 +177,7 @@ test("GrammarsConstrainAndMayBeClosedEarly", () => {
     [Grammar.jsonSchema(model, schema), (text) => Number.isInteger(JSON.parse(text).n)],
     [Grammar.regex(model, /[0-9]{4}-[0-9]{2}/), (text) => /^[0-9]{4}-[0-9]{2}$/.test(text)],
     [Grammar.choices(model, ["red", "green"]), (text) => ["red", "green"].includes(text)],
+    [Grammar.choices(model, ["\uFEFFred"]), (text) => text === "\uFEFFred"],
     [Grammar.compile(model, 'root ::= "yes" | "no"'), (text) => ["yes", "no"].includes(text)],
   ]) {
     const again = Grammar.load(model, grammar.save());
