@@ -91,7 +91,7 @@ class RegexNfa {
     push(root, in);
     uint32_t done = kNoIndex;  // the last state of the node that was compiled last
     while (!frames_.empty()) {
-      if (nfa.states.size() > kMaxNfaStates || workspace_.exhausted()) return false;
+      if (nfa.states.size() > kMaxNfaStates || empty_count_ > kMaxNfaStates || workspace_.exhausted()) return false;
       done = step(done);
     }
     *out = done;
@@ -107,6 +107,7 @@ class RegexNfa {
     uint32_t end = kNoIndex;
     switch (node.kind) {
       case RegexKind::kEmpty:
+        ++empty_count_;
         end = frame.in;
         break;
       case RegexKind::kCharacters:
@@ -213,6 +214,7 @@ class RegexNfa {
   GrowingArray<uint32_t> set_nodes_;  // the node of each set; set 0 contains all characters and has none
   GrowingArray<uint32_t> set_of_node_;
   GrowingArray<Frame> frames_;
+  uint32_t empty_count_ = 0;  // bounds the time, because the repetitions of an empty expression add no states
 };
 
 // The alphabet: code points that belong to the same sets share a class.
