@@ -476,6 +476,15 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
 // wrong.
 Status Expansion::apply_tuple(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
+  if (schema_.keyword(literal.node) == Keyword::kPrefixItems) {
+    const uint32_t items = schema_.assertion(schema, Keyword::kItems);
+    if (document_.kind(literal.node) != JsonKind::kArray) {
+      return schema_.reject(literal.node, "must be an array of schemas");
+    }
+    if (items != kNoIndex && document_.kind(items) == JsonKind::kArray) {
+      return schema_.reject(items, "must be a schema next to \"prefixItems\"");
+    }
+  }
   if (!literal.negated) {
     add_atom(branch, {schema, LiteralKind::kTuple, false});
     return Status::kOk;

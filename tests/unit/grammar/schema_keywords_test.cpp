@@ -228,6 +228,8 @@ TEST(SchemaKeywords, ErrorsNameThePointer) {
       {R"({"not":{"prefixItems":[true],"items":{"type":"null"}}})", "#/not/items: \"not\" around the elements after"},
       {R"({"$schema":"https://json-schema.org/draft/2020-12/schema","dependentRequired":{"a":5}})",
        "#/dependentRequired/a is 5; it must be an array of names"},
+      {R"({"prefixItems":{"type":"null"}})", "#/prefixItems is an object; it must be an array of schemas"},
+      {R"({"prefixItems":[true],"items":[{"type":"null"}]})", "#/items is an array; it must be a schema next to"},
       {R"({"dependentSchemas":{"a":["b"]}})", "#/dependentSchemas/a is an array; it must be a schema"},
       {R"({"dependencies":{"a":5}})", "#/dependencies/a is 5; it must be a schema or an array of names"},
       {R"({"$dynamicRef":"#x"})", "#/$dynamicRef is \"#x\"; the keyword is not supported"},
