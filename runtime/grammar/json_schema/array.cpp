@@ -29,6 +29,7 @@ class ArrayBuilder {
     collect(tuple_);
     if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) maximum_ = std::min(maximum_, tuple_);
     for (uint32_t i = 0; i < tuple_; ++i) {
+      SOTTO_TRY(schema_.check_limits());
       collect(i);
       if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) maximum_ = std::min(maximum_, i);
     }
@@ -221,6 +222,7 @@ class ArrayBuilder {
     const char* const what = "several unique elements are not supported unless \"enum\" lists them";
     if (list == kNoIndex) return schema_.unsupported(unique_, what);
     for (const uint32_t v : document_.values(list, schema_.keyword(list) == Keyword::kEnum)) {
+      SOTTO_TRY(schema_.check_limits());
       fits = fits && schema_.type_of(v) < JsonType::kArray;
       const auto known = values.span();
       const bool is_known =

@@ -209,6 +209,7 @@ Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
   if (!others.empty()) SOTTO_TRY(restrict_by(others.span(), Lengths::kIgnored, &automaton, &any));
   GrammarBuilder::List choices;
   for (const uint32_t v : values_of(listing)) {
+    SOTTO_TRY(schema_.check_limits());
     if (document_.kind(v) != JsonKind::kString) continue;
     const auto known = lists.span();
     const auto allows = [&](const Literal& list) { return contains(list, v) != list.negated; };

@@ -184,6 +184,7 @@ Status Conjunction::members_rejected(uint32_t depth, bool* result) {
     if (required == kNoIndex || document_.kind(required) != JsonKind::kArray) continue;
     for (const uint32_t name : document_.children(required)) {
       if (*result) return Status::kOk;
+      SOTTO_TRY(schema_.check_limits());
       if (document_.kind(name) == JsonKind::kString) SOTTO_TRY(member_rejected(document_.text(name), depth, result));
     }
   }
@@ -230,6 +231,7 @@ bool Conjunction::excludes_required(uint32_t schema) const {
   }
   if (list == kNoIndex || document_.kind(list) != JsonKind::kArray) return false;
   for (const uint32_t name : document_.children(list)) {
+    if (schema_.check_limits() != Status::kOk) return false;
     if (document_.kind(name) != JsonKind::kString || !requires_name(document_.text(name))) return false;
   }
   return true;
