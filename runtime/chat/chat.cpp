@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxStopStrings = 64;
 
-constexpr Envelope kEnvelope = {"SOTTOCHT", "saved conversation", 1};
+constexpr Envelope kChatEnvelope = {"SOTTOCHT", "saved conversation", 1};
 
 Status reject_contradiction(Error* error) {
   return fail(error, Status::kStateCorrupt, "the saved conversation contradicts itself");
@@ -425,12 +425,12 @@ void Chat::write(ByteWriter* writer) const {
 }
 
 size_t Chat::saved_size() const {
-  return kEnvelope.size([this](ByteWriter* writer) { write(writer); });
+  return kChatEnvelope.size([this](ByteWriter* writer) { write(writer); });
 }
 
 void Chat::save(uint8_t* bytes) const {
   const Envelope::Head head = {count_, session_->token_stream().model().view().fingerprint()};
-  kEnvelope.save(bytes, head, [this](ByteWriter* writer) { write(writer); });
+  kChatEnvelope.save(bytes, head, [this](ByteWriter* writer) { write(writer); });
 }
 
 // Checks `count` messages and their contents.
@@ -464,7 +464,7 @@ Status Chat::verify(std::span<const uint8_t> messages, uint32_t count, std::span
 Status Chat::restore(std::span<const uint8_t> bytes, Error* error) {
   Envelope::Head head;
   std::span<const uint8_t> contents;
-  SOTTO_TRY(kEnvelope.open(bytes, &head, &contents, error));
+  SOTTO_TRY(kChatEnvelope.open(bytes, &head, &contents, error));
   ByteReader reader(contents);
   Header saved;
   saved.visit(&reader);

@@ -11,7 +11,7 @@
 namespace sotto {
 namespace {
 
-constexpr Envelope kEnvelope = {"SOTTOSES", "saved state", 4};
+constexpr Envelope kStateEnvelope = {"SOTTOSES", "saved state", 4};
 
 // The visit() functions pass the fields of a struct, in the order of the format, to a ByteWriter, ByteChecker or
 // ByteReader (runtime/base/byte_stream.h).
@@ -50,8 +50,8 @@ void visit_buffered(BufferedToken& buffered, uint32_t vocabulary_size, Bytes* by
 
 // The settings of a session on which its saved states depend. They must agree with those of the session that restores
 // them.
-struct Configuration {
-  explicit Configuration(const TokenStream& stream)
+struct SavedConfiguration {
+  explicit SavedConfiguration(const TokenStream& stream)
       : fingerprint(stream.model().view().fingerprint()),
         context_tokens(stream.params().context_tokens),
         sink_tokens(stream.params().sink_tokens),
@@ -74,7 +74,8 @@ struct Configuration {
 };
 
 // Fails unless `other`, the configuration of `name`, is the session's own.
-Status check_configuration(const char* name, const Configuration& other, const Configuration& own, Error* error) {
+Status check_configuration(const char* name, const SavedConfiguration& other, const SavedConfiguration& own,
+                           Error* error) {
   if (other.fingerprint != own.fingerprint) {
     return fail(error, Status::kInvalidArgument, name, " has another model; it must have the session's");
   }
@@ -96,9 +97,9 @@ Status check_configuration(const char* name, const Configuration& other, const C
 }
 
 // The counters of a stream that the KV sequence does not contain, and the sizes of the lists after them.
-struct Counts {
-  Counts() = default;
-  Counts(const TokenStream& stream, const OutputState& output)
+struct StreamCounts {
+  StreamCounts() = default;
+  StreamCounts(const TokenStream& stream, const OutputState& output)
       : has_pending(stream.cursor().has_pending),
         pending(has_pending ? stream.cursor().pending : 0),
         answer_start(stream.cursor().answer_start),
@@ -162,8 +163,8 @@ template <typename Stream, typename Output, typename Bytes>
 void SavedState::visit(Stream& stream, Output& output, Bytes* bytes) {
   const ModelConfig& config = stream.model().config();
   const uint64_t evaluated_count = KvSequenceImage::visit(stream.kv(), config, bytes);
-  Counts counts;
-  if constexpr (Bytes::kSaves) counts = Counts(stream, output);
+  StreamCounts counts;
+  if constexpr (Bytes::kSaves) counts = StreamCounts(stream, output);
   counts.visit(bytes);
   const uint64_t token_count = evaluated_count + (counts.has_pending ? 1 : 0);
   if (!bytes->require(counts.are_possible(token_count, stream))) return;
@@ -212,25 +213,25 @@ void SavedState::visit(Stream& stream, Output& output, Bytes* bytes) {
 }
 
 void SavedState::write(const Session& session, ByteWriter* writer) {
-  Configuration(session.stream_).visit(writer);
+  SavedConfiguration(session.stream_).visit(writer);
   visit(session.stream_, session.output_.state(), writer);
 }
 
 size_t SavedState::size(const Session& session) {
-  return kEnvelope.size([&](ByteWriter* writer) { write(session, writer); });
+  return kStateEnvelope.size([&](ByteWriter* writer) { write(session, writer); });
 }
 
 void SavedState::save(const Session& session, uint8_t* bytes) {
   const Envelope::Head head = {.fingerprint = session.token_stream().model().view().fingerprint()};
-  kEnvelope.save(bytes, head, [&](ByteWriter* writer) { write(session, writer); });
+  kStateEnvelope.save(bytes, head, [&](ByteWriter* writer) { write(session, writer); });
 }
 
 Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Error* error) {
   Envelope::Head head;
   std::span<const uint8_t> contents;
-  SOTTO_TRY(kEnvelope.open(bytes, &head, &contents, error));
-  const Configuration own(session->stream_);
-  Configuration saved = own;
+  SOTTO_TRY(kStateEnvelope.open(bytes, &head, &contents, error));
+  const SavedConfiguration own(session->stream_);
+  SavedConfiguration saved = own;
   ByteChecker checker(contents);
   saved.fingerprint = head.fingerprint;
   saved.visit(&checker);
@@ -252,7 +253,7 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   if (&from == to) return fail(error, Status::kInvalidArgument, "to is the session itself; it must be another session");
   const TokenStream& source = from.token_stream();
   TokenStream& stream = to->stream_;
-  SOTTO_TRY(check_configuration("to", Configuration(stream), Configuration(source), error));
+  SOTTO_TRY(check_configuration("to", SavedConfiguration(stream), SavedConfiguration(source), error));
   to->reset();
   KvSequenceImage::copy(source.kv(), source.model().config(), &stream.kv());
   stream.set_cursor(source.cursor());

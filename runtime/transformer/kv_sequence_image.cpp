@@ -9,8 +9,8 @@
 namespace sotto {
 namespace {
 
-bool is_finite(float value) { return std::isfinite(value); }
-bool is_scale(float value) { return std::isfinite(value) && value >= 0; }
+bool is_finite_number(float value) { return std::isfinite(value); }
+bool is_slot_scale(float value) { return std::isfinite(value) && value >= 0; }
 // The kernels add pairs of products in 16 bits; with -128 they would overflow.
 bool is_weight(int8_t value) { return value != -128; }
 
@@ -63,13 +63,13 @@ uint64_t KvSequenceImage::visit(Sequence& sequence, const ModelConfig& config, B
         if constexpr (Bytes::kStores) std::memset(rows, 0, slots * head.stride);
         for (size_t i = 0; i < slots; ++i) bytes->array(rows + i * head.stride, config.head_size, is_weight);
       }
-      bytes->array(head.key_scales, slots, is_scale);
-      bytes->array(head.value_scales, slots, is_scale);
+      bytes->array(head.key_scales, slots, is_slot_scale);
+      bytes->array(head.value_scales, slots, is_slot_scale);
     }
   }
   if ((sequence.params_.features & kFeatureHiddenHistory) == 0) return cursor.token_count;
   const std::span<float> states = sequence.hidden_history_.states(slots);
-  bytes->array(states.data(), states.size(), is_finite);
+  bytes->array(states.data(), states.size(), is_finite_number);
   return cursor.token_count;
 }
 
