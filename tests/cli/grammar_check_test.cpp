@@ -34,7 +34,7 @@ TEST(GrammarCheck, ReportsWhichTextsMatch) {
   }
   const Result bad = run_grammar("check", all);
   EXPECT_EQ(bad.exit_code, 1);
-  expect_parts(bad.out, {"beginning \"- a\": only", "refused \"- ab\\n- A\\n\": at byte 7, 2:3", "\n    - A\n      ^\n",
+  expect_parts(bad.out, {"beginning \"- a\": only", "rejected \"- ab\\n- A\\n\": at byte 7, 2:3", "\n    - A\n      ^\n",
                          "beginning \"\""});
 
   all.push_back("--json");
@@ -47,7 +47,7 @@ TEST(GrammarCheck, ReportsWhichTextsMatch) {
   EXPECT_GT(object["matcher_bytes"], object["grammar_bytes"]);
   std::vector<std::string> verdicts;
   for (const json& test : object["tests"]) verdicts.push_back(test["verdict"]);
-  EXPECT_EQ(verdicts, (Words{"accepted", "beginning", "refused", "beginning", "accepted"}));
+  EXPECT_EQ(verdicts, (Words{"accepted", "beginning", "rejected", "beginning", "accepted"}));
   EXPECT_EQ(object["tests"][2]["offset"], 7);
   EXPECT_EQ(object["tests"][4]["file"], folder.file("good.txt"));
 }

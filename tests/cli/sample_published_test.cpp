@@ -148,7 +148,7 @@ Distribution distribution_of(const json& object) {
 }
 
 // Returns probabilities in proportion to exp(logit), or to the numbers themselves.
-Distribution normalised(const json& object, bool are_logits) {
+Distribution normalized(const json& object, bool are_logits) {
   Distribution p = distribution_of(object);
   double sum = 0.0;
   for (auto& [id, value] : p) sum += value = are_logits ? std::exp(value) : value;
@@ -183,9 +183,9 @@ void expect_answer(const Question& question, const Distribution& kept) {
   } else if (expected.contains("kept_probs")) {
     expect_near(kept, distribution_of(expected["kept_probs"]), question.tolerance);
   } else if (expected.contains("kept_unrenormalised_probs")) {
-    expect_near(kept, normalised(expected["kept_unrenormalised_probs"], false), question.tolerance);
+    expect_near(kept, normalized(expected["kept_unrenormalised_probs"], false), question.tolerance);
   } else if (expected.contains("logits")) {
-    expect_near(kept, normalised(expected["logits"], true), question.tolerance);
+    expect_near(kept, normalized(expected["logits"], true), question.tolerance);
   } else if (expected.contains("kept_ids")) {
     EXPECT_EQ(kept_ids(kept), expected["kept_ids"].get<std::vector<int>>());
   } else if (expected.contains("kept_count")) {

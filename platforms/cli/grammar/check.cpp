@@ -43,7 +43,7 @@ const char* word_of(Fit fit) {
     case Fit::kBeginning:
       return "beginning";
     case Fit::kRejected:
-      return "refused";
+      return "rejected";
     case Fit::kUndecided:
       break;
   }
@@ -309,7 +309,7 @@ std::string languages_help() {
 }
 
 std::string footer() {
-  return "A test is accepted, or the beginning of an accepted text, or refused at some byte. The exit\n"
+  return "A test is accepted, or the beginning of an accepted text, or rejected at some byte. The exit\n"
          "code is 0 if the grammar is valid and all tests are accepted, else 1.\n"
          "\n"
          "--jsonl: a line {\"grammar\" or \"schema\" or \"regex\" or ...: ..., \"test\": [...]}; its answer:\n"

@@ -65,7 +65,7 @@ void declare_embed(Command& command, Run& run) {
   add_text_input(command, options->input);
   add_choice(command, "--pool,--pooling", options->pooling, "The last token's hidden state, or the mean of all",
              kPoolingNames);
-  command.add_flag("--normalize,--normalise", options->normalizes, "Scale the vector to length 1");
+  command.add_flag("--normalize", options->normalizes, "Scale the vector to length 1");
   command.add_flag("--parse-special", options->special, kSpecialHelp);
   add_thread_and_context_options(command, options->session);
   add_weight_options(command, options->model);
