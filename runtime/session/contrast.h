@@ -28,15 +28,33 @@ constexpr uint32_t premature_layer_count(uint32_t layer_count) {
   return std::min((layer_count + 3) / 4, kMaxPrematureLayers);
 }
 
+// Every other layer, beginning with `first`.
+struct PrematureLayers {
+  uint32_t first;
+  uint32_t count;
+};
+
+// Returns DoLa's premature layers, those of Hugging Face transformers: of the lower half (kLow) or of the upper half
+// (kHigh). If the head shares its weights with the token embedding, kLow omits the first two layers, because their
+// states mostly encode the input token. With three layers, none are then left, and `count` is 0.
+PrematureLayers premature_layers(uint32_t layer_count, bool has_tied_head, DolaLayers which);
+
 // Rejects the parameter dola if the session or the model cannot support it.
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
-// Applies DoLa, decoding by contrasting layers (Chuang et al. 2023). DoLa compares the last layer's distribution p with
-// the distribution q of each candidate layer, and takes the q with the largest Jensen-Shannon divergence from p; among
-// equals, the lowest layer wins. Then mixed = ln p - ln q where p >= dola_relative_top * max p, and -infinity
-// elsewhere. The candidates are every other layer of the lower half (kLow) or of the upper half (kHigh). Requires the
-// last row and the logits (KvSequence::ensure_last_row(), ensure_logits()); the logits stay as they are. `memory` has
-// premature_layer_count() rows of one element per token. Returns `mixed`, one of these rows.
+// Applies DoLa, decoding by contrasting layers (Chuang et al. 2023), as transformers does. DoLa compares the last
+// layer's distribution p with the distribution q of each premature layer. It takes the q for which KL(m || p) + KL(m ||
+// q) is largest, where m = (p + q) / 2; among equals, the lowest layer wins. (The paper has the Jensen-Shannon
+// divergence KL(p || m) + KL(q || m), but the authors' code and transformers exchange the arguments.) Then mixed = ln p
+// - ln q where p >= relative_top * max p, and -infinity elsewhere. `premature` has the logits of `count` layers, as
+// (layer, token), lowest layer first. Returns `mixed`, in place of the row of the chosen layer.
+std::span<const float> contrast_layers(const Kernels& kernels, std::span<const float> logits, float relative_top,
+                                       uint32_t count, float* premature);
+
+// Applies DoLa to the last row of a sequence. The premature logits are the head's output for the states before these
+// layers, without the final norm. A head of its own cannot do without: the converter moves scales of channels from the
+// norm into it. Requires the last row and the logits (KvSequence::ensure_last_row(), ensure_logits()); the logits stay
+// as they are. `memory` has premature_layer_count() rows of one element per token. Returns `mixed`, one of these rows.
 std::span<const float> contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params,
                                        float* memory);
 

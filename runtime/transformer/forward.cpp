@@ -164,7 +164,7 @@ void Forward::evaluate_layer(uint32_t index, bool is_last, const TokenBatch& bat
 void Forward::compute_logits(size_t first_row, size_t count) {
   assert(count <= logit_row_count_);
   const size_t width = model_->config().embedding_size;
-  apply_head(hidden_ + first_row * width, width, count, logits_);
+  apply_head(HeadInput::kNorm, hidden_ + first_row * width, width, count, logits_);
 }
 
 void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
@@ -188,12 +188,25 @@ std::span<const float> Forward::final_states(size_t first_row, size_t count) {
   return {final_norm(hidden_ + first_row * width, width, count), count * width};
 }
 
-// Computes logits = head(norm(x)), for at most row_capacity_ states at a time.
-void Forward::apply_head(const float* states, size_t stride, size_t count, float* logits) {
+// Computes logits = W norm(x) + b or W x, for at most row_capacity_ states at a time. All kernels add the bias, so W x
+// is scaled by a power of two first: the bias then vanishes in rounding.
+void Forward::apply_head(HeadInput input, const float* states, size_t stride, size_t count, float* logits) {
+  constexpr float kScale = 0x1p40f;
+  const size_t width = model_->config().embedding_size;
   for (size_t done = 0; done < count;) {
     const size_t rows = std::min(count - done, row_capacity_);
-    quantize(final_norm(states + done * stride, stride, rows), model_->config().embedding_size, rows);
-    multiply(model_->head(), rows, logits + done * vocabulary_size_);
+    const float* const x = states + done * stride;
+    float* const y = logits + done * vocabulary_size_;
+    if (input == HeadInput::kNorm) {
+      quantize(final_norm(x, stride, rows), width, rows);
+      multiply(model_->head(), rows, y);
+    } else {
+      for (size_t row = 0; row < rows; ++row) std::copy_n(x + row * stride, width, narrow_ + row * width);
+      quantize(narrow_, width, rows);
+      for (size_t row = 0; row < rows; ++row) quantization_[row].scale *= kScale;
+      multiply(model_->head(), rows, y);
+      for (size_t i = 0; i < rows * vocabulary_size_; ++i) y[i] *= 1 / kScale;
+    }
     done += rows;
   }
 }

@@ -91,9 +91,12 @@ class Forward {
   // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // Applies the final norm and the head to `count` hidden states that begin `stride` floats apart, and writes their
-  // logits to `logits`, as (state, token). The rows of the last batch and logits() do not change.
-  void apply_head(const float* states, size_t stride, size_t count, float* logits);
+  // What the head is applied to: the final norm of a state, or the state itself. In the latter case the head's bias is
+  // not added, because in a tied head it only compensates shifts of the final norm (converters/quantize/migration.h).
+  enum class HeadInput { kNorm, kState };
+  // Applies the head to `count` hidden states that begin `stride` floats apart, and writes their logits to `logits`, as
+  // (state, token). The rows of the last batch and logits() do not change.
+  void apply_head(HeadInput input, const float* states, size_t stride, size_t count, float* logits);
 
   const KvRing& ring() const { return ring_; }
 

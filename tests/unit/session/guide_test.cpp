@@ -274,7 +274,8 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
       std::vector<std::vector<double>> premature;
       for (const uint32_t layer : layers) {
         std::vector<float> row(p.size());
-        plain.forward().apply_head(plain.layer_states().state(layer, plain.batch_row_count() - 1), 0, 1, row.data());
+        plain.forward().apply_head(Forward::HeadInput::kState,
+                                   plain.layer_states().state(layer, plain.batch_row_count() - 1), 0, 1, row.data());
         premature.push_back(log_softmax(row));
       }
       size_t best = 0;
@@ -283,7 +284,7 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
         double divergence = 0;
         for (size_t t = 0; t < p.size(); ++t) {
           const double a = std::exp(p[t]), b = std::exp(premature[k][t]), m = (a + b) / 2;
-          divergence += (a * std::log(a / m) + b * std::log(b / m)) / 2;
+          divergence += m * (std::log(m / a) + std::log(m / b));
         }
         if (divergence > largest) largest = divergence, best = k;
       }
@@ -333,9 +334,9 @@ TEST(Dola, RejectedWithoutFeatureOrLayers) {
   OpenedSession without(text_model(8, 5));
   EXPECT_EQ(without->set_sampler(params, &error), Status::kInvalidArgument);
   EXPECT_EQ(std::string(error.message).rfind("dola", 0), 0u) << error.message;
-  OpenedSession shallow(text_model(2, 1), [](SessionParams& each) { each.features = kFeatureDola; });
+  OpenedSession shallow(text_model(3, 1), [](SessionParams& each) { each.features = kFeatureDola; });
   EXPECT_EQ(shallow->set_sampler(params, &error), Status::kInvalidArgument);
-  EXPECT_STREQ(error.message, "dola is LOW; the model has 2 layers and must have at least 6");
+  EXPECT_STREQ(error.message, "dola is LOW; it must be HIGH for a model with 3 layers and a tied head");
   params.dola = DolaLayers::kHigh;
   EXPECT_EQ(shallow->set_sampler(params, &error), Status::kOk);
 }

@@ -337,10 +337,11 @@ public enum WatermarkScheme: Int32, Sendable {
   case gumbel = 4
 }
 
-/// Decoding by contrasting layers (DoLa, Chuang et al. 2023). The logits become ln p of the last layer minus ln p of an
-/// earlier layer. DoLa chooses this layer in the lower or the upper half: its distribution differs most from that of
-/// the last layer. The final norm is applied to the states of earlier layers, too. Transformers omits it there, so its
-/// texts differ.
+/// Decoding by contrasting layers (DoLa, Chuang et al. 2023), as in transformers 4.46. The logits become ln p of the
+/// last layer minus ln p of an earlier layer. DoLa chooses this layer in the lower or the upper half: its distribution
+/// differs most from that of the last layer. A tied head is applied to the state before the layer without the final
+/// norm. A head of its own is applied to the norm of that state, unlike in transformers, because its weights contain
+/// scales of the norm.
 public enum Dola: Int32, Sendable {
   /// No contrast.
   case off = 0
