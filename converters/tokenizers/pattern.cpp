@@ -192,8 +192,9 @@ class Parser {
   // for s and U+212A for k.
   CharacterSet without_case(CharacterSet set, bool ignore_case) const {
     if (!ignore_case) return set;
-    const uint32_t character = *set.begin();
-    if (set.size() != 2 || *set.rbegin() != character + 1 || character >= 0x80) fail("unsupported set inside (?i:");
+    const bool is_character = set.size() == 2 && set.back() == set.front() + 1;
+    if (!is_character || set.front() >= 0x80) fail("unsupported set inside (?i:");
+    const uint32_t character = set.front();
     const uint32_t lower = character | 0x20;
     if (lower < 'a' || lower > 'z') return set;
     set = unite(range_set(lower, lower), range_set(lower - 0x20, lower - 0x20));
