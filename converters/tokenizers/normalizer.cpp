@@ -128,6 +128,7 @@ class CharacterSteps {
       for (const uint32_t each : text) {
         const CodePoints part = step(each);
         next.insert(next.end(), part.begin(), part.end());
+        if (next.size() > kMaxTokenBytes) reject("a normalizer that turns a character into more than 1024");
       }
       text = std::move(next);
     }

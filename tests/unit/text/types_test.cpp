@@ -230,6 +230,9 @@ TEST(TokenizerTypes, RejectsOtherComponentsByName) {
   expect("unigram", "/decoder", {{"type", "CTC"}}, "decoder CTC");
   expect("unigram", "/model/vocab/3", 5, "piece 3");
   expect("bert-cased", "/pre_tokenizer", nullptr, "handle_chinese_chars");
+  const json longer = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(32, 'a')}};
+  expect("unigram", "/normalizer", {{"type", "Sequence"}, {"normalizers", {longer, longer, longer}}},
+         "a character into more than 1024");
   expect("llama", "/normalizer/normalizers/1/content", "xy", "Prepend without Replace");
   expect("llama", "/model/vocab/<0x41>", nullptr, "the id of token");
   expect("bpe-suffix", "/model/continuing_subword_prefix", "##", "with end_of_word_suffix");
