@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -226,7 +227,9 @@ class Reader {
       if (!limit.is_null() && !limit.is_number_unsigned()) {
         throw std::runtime_error("\"max_input_chars_per_word\" is not a number");
       }
-      description.max_word_characters = limit.is_null() ? 100 : limit.get<uint32_t>();
+      constexpr uint64_t kDefault = 100, kMax = std::numeric_limits<uint32_t>::max();
+      description.max_word_characters =
+          static_cast<uint32_t>(std::min(limit.is_null() ? kDefault : limit.get<uint64_t>(), kMax));
     }
     if (flag_member(model_, "byte_fallback") &&
         std::count(description.byte_tokens.begin(), description.byte_tokens.end(), kNoToken) > 0) {

@@ -125,6 +125,14 @@ TEST(TokenizerTypes, TextWithoutATokenIsRejectedIfThereIsNoUnknownToken) {
   EXPECT_EQ(error.offset, 2u);
 }
 
+TEST(TokenizerTypes, ALargeLimitOfCharactersPerWordDoesNotWrap) {
+  json tokenizer = tokenizer_named("bert-uncased")["tokenizer"];
+  const std::string text = "to be";
+  const Tokens expected = call(read_tokenizer_json(tokenizer, 600).view(), text, 10).tokens;
+  tokenizer["model"]["max_input_chars_per_word"] = uint64_t{1} << 32;
+  EXPECT_EQ(call(read_tokenizer_json(tokenizer, 600).view(), text, 10).tokens, expected);
+}
+
 TEST(TokenizerTypes, ThePatternSearchIsLinear) {
   json tokenizer = tokenizer_named("characters")["tokenizer"];
   tokenizer["pre_tokenizer"]["pattern"]["Regex"] = "a*b|a";
