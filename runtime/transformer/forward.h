@@ -91,7 +91,7 @@ class Forward {
   // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // What the head is applied to: the final norm of a state, or the state itself. In the latter case the head's bias is
+  // The input of the head: the final norm of a state, or the state itself. In the latter case the head's bias is
   // not added, because in a tied head it only compensates shifts of the final norm (converters/quantize/migration.h).
   enum class HeadInput { kNorm, kState };
   // Applies the head to `count` hidden states that begin `stride` floats apart, and writes their logits to `logits`, as
