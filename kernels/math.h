@@ -48,7 +48,14 @@ namespace sotto {
 
 static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated as float");
 
+// A reduction has 16 partial sums, the lanes: element i belongs to lane i % 16. They are folded as a tree.
 inline constexpr int kLanes = 16;
+inline float fold_lanes(float (&lanes)[kLanes]) {
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int j = 0; j < half; ++j) lanes[j] = lanes[j] + lanes[j + half];
+  }
+  return lanes[0];
+}
 
 // The number of fraction bits of a weight in fixed point. A weight is an unnormalized probability from 0 to 1, which is
 // rounded to a multiple of 2^-kFixedBits so that sums are exact in any order. The last bit of a double in [2^12, 2^13)

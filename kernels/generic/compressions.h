@@ -1,4 +1,4 @@
-// A table for Vector::compress(), for instruction sets that can shuffle bytes but have no compress instruction.
+// Tables for Vector::compress(), for instruction sets that can permute but have no compress instruction.
 // kernels/generic/vector.h explains the unnamed namespace.
 #pragma once
 
@@ -7,23 +7,24 @@
 namespace sotto::SOTTO_ISA {
 namespace {
 
-// For every mask of 4 lanes, the positions of the bytes of the set lanes, lowest first.
+// For every mask of `lane_count` lanes, the numbers of the set lanes, lowest first. A lane of several bytes has the
+// numbers of its bytes.
+template <unsigned lane_count, unsigned lane_bytes>
 struct Compressions {
-  uint8_t order[16][16] = {};
+  uint8_t order[1u << lane_count][lane_count * lane_bytes] = {};
 
   constexpr Compressions() {
-    for (unsigned mask = 0; mask < 16; ++mask) {
+    for (unsigned mask = 0; mask < 1u << lane_count; ++mask) {
       int place = 0;
-      for (unsigned lane = 0; lane < 4; ++lane) {
+      for (unsigned lane = 0; lane < lane_count; ++lane) {
         if ((mask >> lane & 1) == 0) continue;
-        for (unsigned byte = 0; byte < 4; ++byte) {
-          order[mask][place++] = static_cast<uint8_t>(4 * lane + byte);
+        for (unsigned byte = 0; byte < lane_bytes; ++byte) {
+          order[mask][place++] = static_cast<uint8_t>(lane_bytes * lane + byte);
         }
       }
     }
   }
 };
-inline constexpr Compressions kCompressions;
 
 }  // namespace
 }  // namespace sotto::SOTTO_ISA

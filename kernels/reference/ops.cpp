@@ -35,20 +35,13 @@ float clamp(float x, float low, float high) {
 // Requires |x| < 2^22.
 int32_t round_to_int(float x) { return static_cast<int32_t>((x + kRoundToInteger) - kRoundToInteger); }
 
-// The 16 virtual lanes of a reduction: element i belongs to lane i % 16, and the lanes are folded as a tree.
+// The lanes of a reduction (kernels/math.h).
 class Lanes {
  public:
   // Returns the lane of element `i`. Lanes start at 0.
   float& operator[](size_t i) { return values_[i % kLanes]; }
 
-  float fold() const {
-    float v[kLanes];
-    for (int j = 0; j < kLanes; ++j) v[j] = values_[j];
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int j = 0; j < half; ++j) v[j] = v[j] + v[j + half];
-    }
-    return v[0];
-  }
+  float fold() { return fold_lanes(values_); }
 
  private:
   float values_[kLanes] = {};

@@ -9,8 +9,7 @@
 namespace sotto {
 namespace {
 
-// Returns a dot product with the same bits on every platform, because the sum has 16 lanes, as kernels/kernels.h
-// specifies.
+// Returns a dot product with the same bits on every platform, because the sum has lanes (kernels/math.h).
 float dot(const float* a, const float* b, size_t n) {
   float lanes[kLanes] = {};
   size_t i = 0;
@@ -18,10 +17,7 @@ float dot(const float* a, const float* b, size_t n) {
     for (size_t j = 0; j < kLanes; ++j) lanes[j] += a[i + j] * b[i + j];
   }
   for (size_t j = 0; i + j < n; ++j) lanes[j] += a[i + j] * b[i + j];
-  for (size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-  }
-  return lanes[0];
+  return fold_lanes(lanes);
 }
 
 }  // namespace

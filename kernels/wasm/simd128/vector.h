@@ -20,6 +20,8 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
+inline constexpr Compressions<4, sizeof(float)> kCompressions;
+
 struct Vector {
   v128_t v[4];  // v[k] holds lanes 4k ... 4k + 3
 

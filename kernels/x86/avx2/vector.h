@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/generic/compressions.h"
 #include "kernels/generic/vector.h"
 
 namespace sotto::SOTTO_ISA {
@@ -14,26 +15,13 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
+inline constexpr Compressions<8, 1> kCompressions;
+
 // Returns a mask for lanes [first, first + 8): all bits of the lanes in `part` are set.
 inline __m256i mask_of(Part part, int first) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(part.count) - first), lane);
 }
-
-// For every mask of 8 lanes, the numbers of the set lanes, one per byte, lowest first.
-struct Compressions {
-  uint64_t order[256] = {};
-
-  constexpr Compressions() {
-    for (unsigned mask = 0; mask < 256; ++mask) {
-      int place = 0;
-      for (unsigned lane = 0; lane < 8; ++lane) {
-        if ((mask >> lane & 1) != 0) order[mask] |= uint64_t{lane} << 8 * place++;
-      }
-    }
-  }
-};
-inline constexpr Compressions kCompressions;
 
 struct Vector {
   __m256 low;   // lanes 0 ... 7
@@ -78,7 +66,7 @@ struct Vector {
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
   static __m256i compression(uint32_t mask) {
-    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kCompressions.order[mask])));
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(kCompressions.order[mask])));
   }
   static void store_permuted(uint32_t mask, __m256 x, __m256i ids, float* to_x, int32_t* to_ids) {
     const __m256i order = compression(mask);
