@@ -255,8 +255,8 @@ def check_load(server):
 def check_overflow(program, model):
     """Each choice begins after the prompt, even if the ring no longer holds it."""
     for overflow in ("ring", "shift"):
-        with Server(program, model, "--overflow", overflow, "-c", "32") as server:
-            body = {"prompt": PROMPT, "max_tokens": 100, "ignore_end": True}
+        with Server(program, model, "--overflow", overflow, "-c", "300") as server:
+            body = {"prompt": PROMPT, "max_tokens": 400, "ignore_end": True}
             each = [server.post("/v1/completions", seed=seed, **body)["choices"][0]["text"] for seed in (5, 6)]
             both = server.post("/v1/completions", seed=5, n=2, **body)["choices"]
             equal([choice["text"] for choice in both], each, f"choices after the context was full, {overflow}")
