@@ -109,7 +109,8 @@ Status Chat::set_stops(const StopParams& params, Error* error) {
   return session_->set_stops(all, error);
 }
 
-// Rejects text that is not UTF-8, and the text of special tokens: only the format may contain these.
+// Rejects text that is not UTF-8, and text that contains a special token or completes one together with the format's
+// text around it.
 Status Chat::check_text(ChatRole role, std::span<const char> text, Error* error) const {
   if (static_cast<uint32_t>(role) > static_cast<uint32_t>(ChatRole::kTool)) {
     return fail(error, Status::kInvalidArgument, "role is ", static_cast<int32_t>(role), "; it must be from 0 to 3");
@@ -121,14 +122,26 @@ Status Chat::check_text(ChatRole role, std::span<const char> text, Error* error)
   if (const size_t bad = find_invalid_utf8(text); bad < text.size()) {
     return fail_at(error, Status::kInvalidArgument, bad, "text: byte ", bad, " is not UTF-8");
   }
+  if (text.empty()) return Status::kOk;
+  const std::span<const char> before = format_.part(role).before, after = format_.part(role).after;
+  const auto byte_at = [&](size_t i) {
+    if (i < before.size()) return before[i];
+    i -= before.size();
+    return i < text.size() ? text[i] : after[i - text.size()];
+  };
+  const size_t end = before.size() + text.size();
   for (const uint32_t token : tokenizer().added_tokens) {
     const auto bytes = tokenizer().bytes_of(token);
     if (tokenizer().token_kinds[token] != TokenKind::kSpecial || bytes.empty()) continue;
-    const auto found = std::search(text.begin(), text.end(), bytes.begin(), bytes.end());
-    if (found == text.end()) continue;
-    const auto at = static_cast<size_t>(found - text.begin());
-    return fail_at(error, Status::kInvalidArgument, at, "text: byte ", at, " begins the special token ", token,
-                   "; a message must not contain special tokens");
+    for (size_t at = before.size() - std::min(before.size(), bytes.size() - 1);
+         at < end && at + bytes.size() <= end + after.size(); ++at) {
+      size_t same = 0;
+      while (same < bytes.size() && byte_at(at + same) == static_cast<char>(bytes[same])) ++same;
+      if (same < bytes.size()) continue;
+      const size_t offset = at - std::min(at, before.size());
+      return fail_at(error, Status::kInvalidArgument, offset, "text: byte ", offset, " belongs to the special token ",
+                     token, "; a message must not contain special tokens");
+    }
   }
   return Status::kOk;
 }

@@ -8,6 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "converters/model_writer.h"
+#include "converters/readers/synthetic.h"
+#include "converters/tokenizers/builder.h"
 #include "tests/capi/named_errors.h"
 #include "tests/capi/open_session.h"
 
@@ -300,6 +303,32 @@ TEST_F(Chats, ReplyUntilTheirCallbackStops) {
   EXPECT_EQ(chat.info().message_count, 3u);
   (void)chat.reply();
   EXPECT_EQ(chat.info().message_count, 4u);
+}
+
+// Nor may a message complete the text of a special token that the format begins or ends.
+TEST(ChatMessages, ContainNoSpecialTokens) {
+  TokenizerDescription description;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    description.tokens.push_back({std::string(1, static_cast<char>(byte)), TokenKind::kNormal});
+    description.byte_tokens[byte] = byte;
+  }
+  description.tokens.push_back({"[INST]", TokenKind::kSpecial});
+  description.tokens.resize(kShape.vocabulary_size);
+  const TokenizerData tokenizer = build_tokenizer(description);
+  WriteOptions options;
+  options.tokenizer = &tokenizer;
+  LoadedModel model(convert_to_bytes(SyntheticCheckpoint("special", kShape, 1), options));
+  OpenChat chat(model.get(), {.format = "[{user}]{assistant}e[INST]"});
+  sotto_error error = {};
+  error.struct_size = sizeof error;
+  for (const auto& [text, offset] :
+       {std::pair("a [INST] b", 2), {"INST", 0}, {"INST]", 0}, {"b [INST", 2}, {"[INST]", 0}}) {
+    EXPECT_EQ(chat.add(SOTTO_ROLE_USER, text, &error), SOTTO_INVALID_ARGUMENT) << text;
+    EXPECT_EQ(error.offset, static_cast<uint64_t>(offset)) << text;
+  }
+  for (const char* text : {"INS", "NST]", "[INS", "", "I", "[INST "}) {
+    EXPECT_EQ(chat.add(SOTTO_ROLE_USER, text, &error), SOTTO_OK) << text << error.message;
+  }
 }
 
 TEST_F(Chats, ErrorsSayWhatIsWrong) {
