@@ -631,23 +631,20 @@ TEST(SchemaKeywords, CompileTimeIsLinearInTheNames) {
 // Without a check of the limit inside each loop, most of these schemas take minutes.
 TEST(SchemaKeywords, TheLimitOnStepsEndsQuadraticLoops) {
   constexpr int kCount = 200000;
-  Json names = Json::array();
-  Json ignored = Json::object();
+  std::string names, reversed, ignored, elements;
   for (int i = 0; i < kCount; ++i) {
-    names.push_back("s" + std::to_string(i));
-    ignored["x" + std::to_string(i)] = 0;
+    names += (i == 0 ? "\"s" : ",\"s") + std::to_string(i) + "\"";
+    reversed += (i == 0 ? "\"s" : ",\"s") + std::to_string(kCount - 1 - i) + "\"";
+    ignored += "\"x" + std::to_string(i) + "\":0,";
   }
-  const Json reversed(names.rbegin(), names.rend());
-  Json tuple = ignored;
-  tuple["items"] = std::vector<bool>(4096, true);
-  Json required = ignored;
-  required["required"] = names;
-  const Json excluded = {{"required", names}, {"not", {{"required", reversed}}}};
-  for (const Json& schema :
-       {Json{{"allOf", {{{"enum", names}}, {{"enum", reversed}}}}},
-        Json{{"items", {{"enum", names}}}, {"uniqueItems", true}}, tuple,
-        Json{{"oneOf", {required, {{"minProperties", 1}}}}}, Json{{"oneOf", {excluded, {{"minProperties", 1}}}}}}) {
-    const BuiltGrammar grammar = BuiltGrammar::schema(schema.dump());
+  for (int i = 0; i < 4096; ++i) elements += i == 0 ? "true" : ",true";
+  for (const std::string& schema :
+       {R"({"allOf":[{"enum":[)" + names + R"(]},{"enum":[)" + reversed + "]}]}",
+        R"({"items":{"enum":[)" + names + R"(]},"uniqueItems":true})", "{" + ignored + R"("items":[)" + elements + "]}",
+        R"({"oneOf":[{)" + ignored + R"("required":[)" + names + R"(]},{"minProperties":1}]})",
+        R"({"oneOf":[{"required":[)" + names + R"(],"not":{"required":[)" + reversed +
+            R"(]}},{"minProperties":1}]})"}) {
+    const BuiltGrammar grammar = BuiltGrammar::schema(schema);
     EXPECT_EQ(grammar.status(), Status::kGrammarTooLarge);
     EXPECT_EQ(grammar.message(), "max_schema_steps is 100000000; the schema takes more steps");
   }
