@@ -14,6 +14,7 @@ namespace {
 constexpr int kMaxNesting = 60;
 constexpr size_t kMaxSteps = 200'000;
 constexpr size_t kMaxBytes = size_t{1} << 20;
+constexpr size_t kMaxValueBytes = size_t{1} << 24;  // of all values that are read or computed
 constexpr std::string_view kSpaces = " \t\n\v\f\r";
 
 [[noreturn]] void fail(int line, const std::string& message) {
@@ -21,6 +22,18 @@ constexpr std::string_view kSpaces = " \t\n\v\f\r";
 }
 
 Value undefined() { return Value(Value::value_t::discarded); }
+
+// Returns the number of bytes of a value and of the values in it.
+size_t size_of(const Value& value) {
+  size_t size = sizeof value;
+  if (value.is_string()) size += value.get_ref<const std::string&>().size();
+  if (value.is_array()) {
+    for (const Value& element : value) size += size_of(element);
+  } else if (value.is_object()) {
+    for (const auto& [name, member] : value.items()) size += name.size() + size_of(member);
+  }
+  return size;
+}
 
 }  // namespace
 
@@ -50,6 +63,7 @@ class Scope {
   void end_block() { variables_.pop_back(); }
 
   void write(int line, std::string_view text) {
+    count_step(line);
     output_ += text;
     check_size(line, output_.size());
   }
@@ -61,11 +75,21 @@ class Scope {
   void count_step(int line) {
     if (++steps_ > kMaxSteps) fail(line, "the template takes more than " + std::to_string(kMaxSteps) + " steps");
   }
+  // Returns a value that was read or computed, and adds its size to the sum of all. A list such as [a, a] could
+  // otherwise double its size again and again.
+  Value count_value(int line, Value value) {
+    value_bytes_ += size_of(value);
+    if (value_bytes_ > kMaxValueBytes) {
+      fail(line, "the values have more than " + std::to_string(kMaxValueBytes) + " bytes");
+    }
+    return value;
+  }
 
  private:
   std::vector<std::map<std::string, Value>> variables_;
   std::string output_;
   size_t steps_ = 0;
+  size_t value_bytes_ = 0;
 };
 
 namespace {
@@ -572,9 +596,11 @@ class Parser {
       }
       expect_end("endif", at);
     }
-    return [condition = std::move(condition), body = std::move(body), otherwise = std::move(otherwise)](Scope& scope) {
-      (is_true(condition(scope)) ? body : otherwise)(scope);
-    };
+    return
+        [at, condition = std::move(condition), body = std::move(body), otherwise = std::move(otherwise)](Scope& scope) {
+          scope.count_step(at);
+          (is_true(condition(scope)) ? body : otherwise)(scope);
+        };
   }
 
   Statement for_block(int at) {
@@ -695,7 +721,7 @@ class Parser {
   static Expression binary(int at, std::string symbol, Expression left, Expression right) {
     return [at, symbol = std::move(symbol), left = std::move(left), right = std::move(right)](Scope& scope) {
       scope.count_step(at);
-      return compute(at, symbol, left(scope), right(scope));
+      return scope.count_value(at, compute(at, symbol, left(scope), right(scope)));
     };
   }
 
@@ -777,9 +803,9 @@ class Parser {
     if (name == "none" || name == "None") return [](Scope&) { return Value(); };
     if (name == "namespace" && accept_operator("(")) return namespace_members();
     if (peek().kind != Token::kOperator || peek().text != "(") {
-      return [name](Scope& scope) {
+      return [at, name](Scope& scope) {
         const Value* value = scope.find(name);
-        return value == nullptr ? undefined() : *value;
+        return scope.count_value(at, value == nullptr ? undefined() : *value);
       };
     }
     next();
@@ -850,7 +876,7 @@ class Parser {
         auto arguments = accept_operator("(") ? read_arguments() : std::vector<Expression>();
         value = [at, name, value = std::move(value), arguments = std::move(arguments)](Scope& scope) {
           scope.count_step(at);
-          return apply_filter(at, value(scope), name, evaluated(arguments, scope));
+          return scope.count_value(at, apply_filter(at, value(scope), name, evaluated(arguments, scope)));
         };
       } else if (accept_word("is")) {
         const bool is_negated = accept_word("not");
@@ -871,7 +897,7 @@ class Parser {
     }
     return [at, name, value = std::move(value), arguments = read_arguments()](Scope& scope) {
       scope.count_step(at);
-      return call_method(at, value(scope), name, evaluated(arguments, scope));
+      return scope.count_value(at, call_method(at, value(scope), name, evaluated(arguments, scope)));
     };
   }
 

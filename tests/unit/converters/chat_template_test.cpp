@@ -82,6 +82,7 @@ TEST(ChatTemplate, HostileTemplatesEndWithAnError) {
             std::string::npos);
   EXPECT_NE(error_of(repeated("{% for i in list %}", 40) + repeated("{% endfor %}", 40)).find("steps"),
             std::string::npos);
+  EXPECT_NE(error_of("{% set a = list %}" + repeated("{% set a = [a, a] %}", 20)).find("values"), std::string::npos);
 }
 
 struct Found {
