@@ -7,12 +7,14 @@ golden.json: the ids of one window, and logits.f32: the logits of transformers' 
 in float32 for every position of it, little-endian (token, vocabulary).
 
 The weights are rounded to what their file's dtype holds before the logits are computed, so
-that all readers start from the same numbers. Run from anywhere: python3 make_goldens.py
+that all readers start from the same numbers. Run from anywhere: python3 make_goldens.py [NAME...]
+Without names, all checkpoints are written.
 """
 
 import json
 import pathlib
 import shutil
+import sys
 
 import torch
 from safetensors.torch import save_file
@@ -50,6 +52,11 @@ MODELS = [
     ("head40_long", "BF16", 128,
      dict(n_embd=40, n_head=1, n_layer=2, vocab_size=29, n_positions=128,
           layer_norm_epsilon=1e-3)),
+    ("deep_tied", "F16", 40,
+     dict(n_embd=32, n_head=2, n_layer=10, vocab_size=53, n_positions=48, n_inner=32)),
+    ("deep_untied", "F16", 40,
+     dict(n_embd=24, n_head=2, n_layer=8, vocab_size=53, n_positions=48, n_inner=32,
+          tie_word_embeddings=False)),
 ]
 
 DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -100,4 +107,5 @@ def make(index, name, dtype_name, count, options):
 
 
 for model_index, model_options in enumerate(MODELS):
-    make(model_index, *model_options)
+    if not sys.argv[1:] or model_options[0] in sys.argv[1:]:
+        make(model_index, *model_options)

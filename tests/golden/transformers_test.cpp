@@ -37,6 +37,8 @@ struct Bound {
 const std::map<std::string, Bound>& bounds() {
   static const std::map<std::string, Bound> all = {{"attention_by_layer", {0.025, 0.96}},
                                                    {"attention_unscaled", {0.048, 0.96}},
+                                                   {"deep_tied", {0.028, 0.95}},
+                                                   {"deep_untied", {0.026, 0.97}},
                                                    {"head128", {0.026, 0.92}},
                                                    {"head16_erf", {0.022, 0.96}},
                                                    {"head20_narrow_inner", {0.025, 1.0}},
