@@ -194,7 +194,8 @@ struct Kernels {
 
 // Returns the operations of an instruction set, or null if this build, this CPU or the operating system does not have
 // it, which cannot happen for kReference. kAuto means the best one that can run here. Requests permission for a set
-// from the operating system if it needs one (InstructionSet::enable).
+// from the operating system if it needs one (InstructionSet::enable). Even the size of a model's memory requires this
+// request, because only the answer shows which set, and so which layout of the weights, the model can use.
 const Kernels* find_kernels(Isa isa);
 
 // Like find_kernels(Isa::kAuto), but never requests permission from the operating system. For work without a model,
