@@ -13,6 +13,7 @@ namespace sotto {
 namespace {
 
 // Outputs are rounded in groups, one per lane of a vector.
+constexpr size_t kLanes = 16;
 using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
 // Returns the order of rounding: blocks by decreasing sum of variances, and inputs within a block by decreasing
@@ -123,7 +124,7 @@ std::vector<float> ErrorFeedback::round(std::span<const float> weights, size_t o
   std::vector<float> bias_changes(outputs);
   for_each_index(divide_up(outputs, kLanes), thread_count_, [&](size_t group) {
     const size_t first = group * kLanes;
-    round_outputs(weights.data(), first, std::min<size_t>(kLanes, outputs - first), lowest, highest, choose_scale, q,
+    round_outputs(weights.data(), first, std::min(kLanes, outputs - first), lowest, highest, choose_scale, q,
                   bias_changes.data());
   });
   return bias_changes;

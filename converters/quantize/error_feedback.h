@@ -19,12 +19,13 @@
 #include <span>
 #include <vector>
 
-#include "kernels/math.h"
-
 namespace sotto {
 
 // Rounds to the nearest integer, ties to even, in a way that compilers vectorize. |x| is below 2^22.
-inline float round_to_integer(float x) { return (x + kRoundToInteger) - kRoundToInteger; }
+inline float round_to_integer(float x) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23
+  return (x + kShift) - kShift;
+}
 
 class ErrorFeedback {
  public:

@@ -10,6 +10,8 @@
 namespace sotto {
 namespace {
 
+constexpr size_t kLanes = 16;  // independent sums, so that compilers can vectorize them
+
 float max_magnitude(const float* row, size_t count) {
   float lanes[kLanes] = {};
   size_t i = 0;
