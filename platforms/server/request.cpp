@@ -23,6 +23,7 @@ void read_members(std::string_view body, const std::string& model, const ReadMem
   const Json object = parse_json(body);
   if (!object.is_object()) throw Failure("the request is not an object");
   const std::vector<JsonMember> raw = members_of(body);
+  if (raw.size() != object.members().size()) throw Failure("the request repeats a parameter");
   size_t index = 0;
   for (const auto& [name, value] : object.members()) {
     const std::string_view text = raw[index++].value;

@@ -187,6 +187,7 @@ def check_errors(server):
             (completions, {"prompt": [99999]}, 400, "prompt: "),
             (completions, {"prompt": "x", "colour": "red"}, 400, "unknown parameter: colour"),
             (completions, {"prompt": "x", "temperature": -1}, 400, "temperature is -1; it must be from 0 to 100"),
+            (completions, '{"prompt":"x","seed":1,"seed":2}', 400, "the request repeats a parameter"),
             (completions, {"prompt": "x", "max_tokens": 0}, 400, "max_tokens is 0"),
             (completions, {"prompt": "x", "n": 100}, 400, "n is 100; it must be from 1 to 64"),
             (completions, {"prompt": "x", "stop": 3}, 400, "stop is 3, not a list"),
