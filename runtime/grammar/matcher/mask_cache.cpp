@@ -13,6 +13,8 @@ void MaskCache::layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes) 
   constexpr uint32_t kBytesPerEntry = 256;  // an estimate
   word_count_ = static_cast<uint32_t>(TokenMask::word_count(token_count));
   has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
+  const size_t token_size = has_narrow_tokens_ ? sizeof(uint16_t) : sizeof(uint32_t);
+  list_limit_ = static_cast<uint32_t>(std::min<size_t>(kMaxListTokens, words_size() / token_size));
   pool_capacity_ = mask_bytes;
   entry_capacity_ = kFirstMask + std::max(16u, mask_bytes / kBytesPerEntry);
   pool_ = arena.take<uint8_t>(pool_capacity_);
@@ -74,17 +76,17 @@ uint32_t MaskCache::difference(const uint64_t* base, uint32_t limit) const {
   return count;
 }
 
-// Returns the shortest form of the open mask: a base and the length of the list, or the open mask as its own base if it
-// should be stored as words.
+// Returns the form of the open mask: a base and the length of the shortest list, or the open mask as its own base if
+// every list would be longer than list_limit_.
 MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
-  Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
+  Entry form{0, difference(nullptr, list_limit_), kNoMask, hash};
   for (uint32_t i = 0; i < base_count_; ++i) {
-    if (form.count <= kListTokens / 16) break;
-    const uint32_t limit = std::min(form.count, kListTokens + 1) - 1;
+    if (form.count <= list_limit_ / 16) break;
+    const uint32_t limit = std::min(form.count, list_limit_ + 1) - 1;
     const uint32_t count = difference(pool_words(bases_[i]), limit);
     if (count <= limit) form = {0, count, bases_[i], hash};
   }
-  if (form.count > kListTokens) form = {0, 0, entry_count_, hash};
+  if (form.count > list_limit_) form = {0, 0, entry_count_, hash};
   return form;
 }
 

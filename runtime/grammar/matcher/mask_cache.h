@@ -41,7 +41,7 @@ class MaskCache {
     uint32_t base;    // kNoMask if the base is the empty mask
     uint32_t hash;
   };
-  static constexpr uint32_t kListTokens = 256;  // longer lists are stored as words
+  static constexpr uint32_t kMaxListTokens = 256;  // flipping more takes too long
   // Number of bases that a new mask is compared with.
   static constexpr uint32_t kBaseCount = 8;
 
@@ -59,6 +59,8 @@ class MaskCache {
   void show(uint32_t mask);
 
   bool has_narrow_tokens_ = false;  // true if the tokens in lists have 16 bits
+  // Longer lists are stored as words. No list takes more bytes, so each mask fits an empty pool.
+  uint32_t list_limit_ = 0;
   uint32_t word_count_ = 0;
   uint32_t pool_capacity_ = 0;
   uint32_t entry_capacity_ = 0;

@@ -1,6 +1,7 @@
 #include "runtime/grammar/matcher/mask_finder.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "runtime/base/utf8.h"
 
@@ -296,7 +297,9 @@ uint32_t MaskFinder::store() {
   StackStore& store = automaton_->store();
   for (uint32_t set = kFirstSet; set < store.set_count(); ++set) store.state_set(set).mask = kNoMask;
   cache_.flush();
-  return cache_.store_mask();
+  const uint32_t stored = cache_.store_mask();
+  assert(stored != kNoMask);
+  return stored;
 }
 
 }  // namespace sotto

@@ -44,6 +44,21 @@ TEST(Adversarial, RecursionOfEveryKindIsMatched) {
   }
 }
 
+// In a small vocabulary, a mask takes fewer bytes as words than as a list of tokens.
+TEST(Adversarial, MasksOfSmallVocabulariesFitTheirCache) {
+  for (const uint32_t count : {2u, 60u, 64u, 65u, 170u, 250u, 400u}) {
+    std::vector<std::optional<std::string>> tokens;
+    for (uint32_t i = 0; i < count; ++i) tokens.emplace_back(std::string(1 + i / 26, static_cast<char>('a' + i % 26)));
+    const TestVocabulary vocabulary(tokens, -1);
+    const TestGrammar letters("root ::= [a-z]* \"!\""), half("root ::= [a-m]* \"!\"");
+    for (const TestGrammar* grammar : {&letters, &half}) {
+      TestMatcher matcher(*grammar, &vocabulary);
+      const AllowedTokens mask = matcher.mask();
+      for (uint32_t i = 0; i < count; ++i) EXPECT_EQ(mask[i], grammar == &letters || i % 26 < 13) << count << ": " << i;
+    }
+  }
+}
+
 TEST(Adversarial, ManyOptionalsStaySmall) {
   std::string text = "root ::=";
   for (int i = 0; i < 100; ++i) text += " \"a\"?";
