@@ -289,11 +289,9 @@ SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_pi
 SOTTO_API sotto_status sotto_sessions_next(sotto_session* const* sessions, size_t count, const sotto_piece** pieces,
                                            sotto_status* statuses, sotto_error* error);
 
-/* Limits the number of tokens that sotto_session_next generates from now on (0: none; SIZE_MAX: no
- * limit). After that many, or when max_tokens of sotto_stop_params is reached, generation ends with
- * SOTTO_STOP_MAX_TOKENS. The limit applies until the next call of this function, of
- * sotto_session_generate, or of one that evaluates a prompt, resets, restores or forks into the
- * session. */
+/* Allows sotto_session_next to generate at most `max_tokens` more tokens, after which it returns
+ * SOTTO_STOP_MAX_TOKENS (SIZE_MAX: no limit; max_tokens of sotto_stop_params still applies). A prompt,
+ * a reset, a restore, a fork into the session, and sotto_session_generate remove the limit. */
 SOTTO_API sotto_status sotto_session_set_limit(sotto_session* session, size_t max_tokens);
 
 /* Prefills the prompt unless it is empty, then generates tokens and calls `on_piece` for each of
@@ -435,8 +433,9 @@ enum {
 };
 
 /* Evaluates tokens as sotto_session_prefill does, and writes their pooled hidden states after the
- * final LayerNorm to `embedding`: embedding_size floats, not normalized. Errors: INVALID_ARGUMENT
- * (no tokens, or a token outside the vocabulary). */
+ * final LayerNorm to `embedding`: embedding_size floats, not normalized. On SOTTO_STOP_CANCELLED,
+ * `embedding` has no meaning. Errors: INVALID_ARGUMENT (no tokens, or a token outside the
+ * vocabulary). */
 SOTTO_API sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count,
                                            sotto_pooling pooling, float* embedding);
 
@@ -494,9 +493,9 @@ SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, si
  * SOTTO_BUFFER_TOO_SMALL. `bytes` may be NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size);
 
-/* Restores a saved stream. The session must have the same model, context_tokens, sink_tokens,
- * overflow and features as the saved one; with the same sampler and stops, it then generates the
- * same tokens. `bytes` may come from an untrusted source. Errors, after which the session is
+/* Restores a saved stream. The session must have the same model, context_tokens, sink_tokens and
+ * overflow as the saved one, and SOTTO_FEATURE_HIDDEN_HISTORY if that had it and only then; with the
+ * same sampler and stops, it then generates the same tokens. `bytes` may come from an untrusted source. Errors, after which the session is
  * unchanged: STATE_CORRUPT, INVALID_ARGUMENT (a state of another model, or of a session with other
  * parameters). */
 SOTTO_API sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size,

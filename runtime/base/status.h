@@ -62,9 +62,10 @@ Status fail(Error* error, Status status, const Parts&... parts) {
   return fail_at(error, status, Error::kNoOffset, parts...);
 }
 
-// Fails because a sampler or a session is called from its own callback.
-inline Status fail_in_use(Error* error, const char* name) {
-  return fail(error, Status::kInvalidState, name,
+// Fails because a sampler or a session is called from its own callback. The parts are its name.
+template <typename... Parts>
+Status fail_in_use(Error* error, const Parts&... name) {
+  return fail(error, Status::kInvalidState, name...,
               " is in use: it cannot be called from a callback of its sampler, search or executor");
 }
 

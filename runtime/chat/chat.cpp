@@ -334,7 +334,7 @@ uint32_t Chat::find_prompt_start() {
 // Makes the stream of the session equal to `tokens`, and starts an answer.
 Status Chat::evaluate_prompt(std::span<const int32_t> tokens, Error* error) {
   const TokenStream& stream = session_->token_stream();
-  session_->set_limit(UINT64_MAX);  // rolls back tokens that were not emitted
+  session_->drop_unemitted();
   size_t common = 0;
   if (stream.token_count() <= context_tokens() && !session_->has_embeddings()) {
     // The prefill of the last token begins an answer, also with a new sampler.
@@ -374,8 +374,7 @@ Status Chat::reply(uint64_t max_tokens, PieceFunction on_piece, void* user_data,
     const size_t free = (params_.history_bytes - kept_bytes(first)) / sizeof(int32_t);
     const uint64_t limit = std::min<uint64_t>({max_tokens, context - count, free});
     status = session_->generate({}, limit, on_piece, user_data, error);
-    // Tokens that were not emitted are rolled back.
-    if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->set_limit(UINT64_MAX);
+    if (status == Status::kStopCallback || status == Status::kStopCancelled) session_->drop_unemitted();
     if (!is_failure(status)) {
       const TokenStream& stream = session_->token_stream();
       // If a stop string ends the text inside a token, several tokens may replace that token, even beyond max_tokens.

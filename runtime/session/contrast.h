@@ -42,12 +42,15 @@ PrematureLayers premature_layers(uint32_t layer_count, bool has_tied_head, DolaL
 // Rejects the parameter dola if the session or the model cannot support it.
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
-// Applies DoLa, decoding by contrasting layers (Chuang et al. 2023), as transformers does. DoLa compares the last
-// layer's distribution p with the distribution q of each premature layer. It takes the q for which KL(m || p) + KL(m ||
-// q) is largest, where m = (p + q) / 2; among equals, the lowest layer wins. (The paper has the Jensen-Shannon
-// divergence KL(p || m) + KL(q || m), but the authors' code and transformers exchange the arguments.) Then mixed = ln p
-// - ln q where p >= relative_top * max p, and -infinity elsewhere. `premature` has the logits of `count` layers, as
-// (layer, token), lowest layer first. Returns `mixed`, in place of the row of the chosen layer.
+// Applies DoLa, decoding by contrasting layers (Chuang et al. 2023), as transformers does. With the last layer's
+// distribution p and a distribution q of each premature layer:
+//
+//   chosen = argmax over q of KL(m || p) + KL(m || q), where m = (p + q) / 2; the lowest layer among equals
+//   mixed  = ln p - ln chosen where p >= relative_top * max p, and -infinity elsewhere
+//
+// (The paper has the Jensen-Shannon divergence KL(p || m) + KL(q || m), but the authors' code and transformers exchange
+// the arguments.) `premature` has the logits of `count` layers, as (layer, token), lowest layer first. Returns `mixed`,
+// in place of the row of the chosen layer.
 std::span<const float> contrast_layers(const Kernels& kernels, std::span<const float> logits, float relative_top,
                                        uint32_t count, float* premature);
 

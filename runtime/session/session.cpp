@@ -275,12 +275,15 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
       tokens, [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); }, error);
 }
 
-void Session::set_limit(uint64_t max_tokens) {
-  // The limit did not apply when the buffered tokens were drawn, so they are drawn again if possible.
+void Session::drop_unemitted() {
   output_.try_roll_back();
+  output_.ending().resume();
+}
+
+void Session::set_limit(uint64_t max_tokens) {
+  drop_unemitted();  // the limit did not apply when the buffered tokens were drawn
   const uint64_t generated = output_.emitted_count() - stream_.answer_start();
   change_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
-  output_.ending().resume();
 }
 
 // Replaces the limit of the answer. A stop that only the old limit caused no longer follows the buffered tokens.

@@ -71,6 +71,8 @@ class Session {
   const Piece& piece() const { return piece_; }
   // Limits the number of tokens that next() generates until the next prefill, set_limit() or generate().
   void set_limit(uint64_t max_tokens);
+  // Rolls back the tokens that have been drawn but not emitted, if possible, so that they are drawn again.
+  void drop_unemitted();
   // Calls prefill(), then next() until a stop, for at most max_tokens tokens.
   Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data,
                   Error* error);

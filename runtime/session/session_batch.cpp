@@ -51,8 +51,7 @@ Status SessionBatch::add(Session* session, Error* error) {
       return fail(error, Status::kInvalidArgument, "sessions[", count_,
                   "] is given twice, or as the guide or draft session of another one");
     }
-    return fail(error, Status::kInvalidState, "sessions[", count_,
-                "] is in use: it cannot be called from a callback of its sampler, search or executor");
+    return fail_in_use(error, "sessions[", count_, "]");
   }
   if (first_ != nullptr && &session->stream_.model() != &first_->stream_.model()) {
     return fail(error, Status::kInvalidArgument, "sessions[", count_,

@@ -50,9 +50,9 @@ struct GrammarMove {
   uint32_t target;
 };
 
-// A call reads a non-empty string of a rule. A call of a loop reads as many strings as the loop allows. For example, (a
-// b){2,3} is a call of the rule "a b" in a loop with the minimum 2 and the maximum 3. A call of a member of a set reads
-// that member and then others, until the set is complete.
+// A call reads one string of a rule, and never the empty one. A call with a loop reads several: (a b){2,3} calls the
+// rule "a b" in a loop with the minimum 2 and the maximum 3. A call of a member of an unordered set reads that member
+// first, and then the missing ones in any order.
 struct GrammarCall {
   uint32_t rule_start;  // start of the loop's rule; for a member of a set, of the member's rule at the beginning
   uint32_t loop;        // kNoLoop if the call does not belong to a loop
