@@ -198,13 +198,16 @@ void Forward::apply_head(HeadInput input, const float* states, size_t stride, si
     const float* const x = states + done * stride;
     float* const y = logits + done * vocabulary_size_;
     if (input == HeadInput::kNorm) {
-      quantize(final_norm(x, stride, rows), width, rows);
-      multiply(model_->head(), rows, y);
+      final_norm(x, stride, rows);
     } else {
       for (size_t row = 0; row < rows; ++row) std::copy_n(x + row * stride, width, narrow_ + row * width);
-      quantize(narrow_, width, rows);
+    }
+    quantize(narrow_, width, rows);
+    if (input == HeadInput::kState) {
       for (size_t row = 0; row < rows; ++row) quantization_[row].scale *= kScale;
-      multiply(model_->head(), rows, y);
+    }
+    multiply(model_->head(), rows, y);
+    if (input == HeadInput::kState) {
       for (size_t i = 0; i < rows * vocabulary_size_; ++i) y[i] *= 1 / kScale;
     }
     done += rows;
