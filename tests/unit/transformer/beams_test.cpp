@@ -252,7 +252,8 @@ TEST_F(BeamsTest, LayerStatesAreTheStatesBeforeTheLayers) {
   const size_t layer_count = shape().layer_count, vocabulary = shape().vocabulary_size;
   const LayerStates& states = test.sequence.layer_states();
   std::vector<float> premature(layer_count * vocabulary);
-  test.sequence.forward().apply_head(states.state(0, 0), states.layer_stride(), layer_count, premature.data());
+  test.sequence.forward().apply_head(Forward::HeadInput::kNorm, states.state(0, 0), states.layer_stride(), layer_count,
+                                     premature.data());
   EXPECT_TRUE(same_bits(test.sequence.logits(), mature));
   const auto before = [&](size_t layer) { return std::span(premature).subspan(layer * vocabulary, vocabulary); };
   // A model of the first layers alone ends where the next layer starts.
