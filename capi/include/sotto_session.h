@@ -495,8 +495,8 @@ SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* by
 
 /* Restores a saved stream. The session must have the same model, context_tokens, sink_tokens and
  * overflow as the saved one, and SOTTO_FEATURE_HIDDEN_HISTORY if that had it and only then; with the
- * same sampler and stops, it then generates the same tokens. `bytes` may come from an untrusted source. Errors, after which the session is
- * unchanged: STATE_CORRUPT, INVALID_ARGUMENT (a state of another model, or of a session with other
+ * same sampler and stops, it then generates the same tokens. `bytes` may come from an untrusted source. Errors, after
+ * which the session is unchanged: STATE_CORRUPT, INVALID_ARGUMENT (a state of another model, or of a session with other
  * parameters). */
 SOTTO_API sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size,
                                              sotto_error* error);

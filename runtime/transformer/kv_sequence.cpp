@@ -276,9 +276,9 @@ bool KvSequence::can_rewind(uint64_t count) const {
   if (count > cursor_.token_count || count < embedded_count_) return false;
   if (count == cursor_.token_count) return true;
   const uint64_t dropped = cursor_.token_count - count;
-  // Re-anchoring replaces all keys and values, so no rewind crosses it, nor begins while it is due. In a full ring, each
-  // token overwrites the oldest slot, which is then lost to the tokens that attended to it. So only the newest token can
-  // be dropped, and another one must take its slot before a second token is dropped or logits are requested.
+  // Re-anchoring replaces all keys and values, so no rewind crosses it, nor begins while it is due. In a full ring,
+  // each token overwrites the oldest slot, which is then lost to the tokens that attended to it. So only the newest
+  // token can be dropped, and another one must take its slot before a second token is dropped or logits are requested.
   if (cursor_.reanchor_due || count < cursor_.anchor) return false;
   return cursor_.position <= params_.context_tokens || dropped == 1;
 }

@@ -34,8 +34,8 @@ TEST(GrammarCheck, ReportsWhichTextsMatch) {
   }
   const Result bad = run_grammar("check", all);
   EXPECT_EQ(bad.exit_code, 1);
-  expect_parts(bad.out, {"beginning \"- a\": only", "rejected \"- ab\\n- A\\n\": at byte 7, 2:3", "\n    - A\n      ^\n",
-                         "beginning \"\""});
+  expect_parts(bad.out, {"beginning \"- a\": only", "rejected \"- ab\\n- A\\n\": at byte 7, 2:3",
+                         "\n    - A\n      ^\n", "beginning \"\""});
 
   all.push_back("--json");
   const Result told = run_grammar("check", all);
