@@ -96,8 +96,7 @@ int main() {
   sotto_sampler_params given;
   sotto_sampler_params_init(&given, sizeof given);
   if (given.probe_scale != 1.0f) return 1;
-  Error details;
-  capi::ErrorOut out(&details);
+  capi::ErrorOut out(nullptr);
   SamplerParams params;
   if (capi::read_params(&given, "params", &params, &out) != SOTTO_OK || is_on(StageKind::kProbe, params)) return 2;
   given.probe_scale = 2;

@@ -318,7 +318,7 @@ TEST(ChatMessages, ContainNoSpecialTokens) {
   WriteOptions options;
   options.tokenizer = &tokenizer;
   LoadedModel model(convert_to_bytes(SyntheticCheckpoint("special", kShape, 1), options));
-  OpenChat chat(model.get(), {.format = "[{user}]{assistant}e[INST]"});
+  OpenChat chat(model.get(), {.format = "[{user}]{|}{assistant}e[INST]"});
   sotto_error error = {};
   error.struct_size = sizeof error;
   for (const auto& [text, offset] :
