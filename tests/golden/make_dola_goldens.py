@@ -21,6 +21,9 @@ import transformers
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 from transformers.generation import utils
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+from make_process_goldens import Numbers
+
 DATA = pathlib.Path(__file__).parent / "data"
 SEQUENCES = 16
 SELECT = utils._dola_select_contrast
@@ -28,17 +31,6 @@ FILTER = utils._relative_top_filter
 
 # The number of generated tokens of each model.
 MODELS = {"deep_tied": 32, "deep_untied": 32, "attention_by_layer": 24, "head40_long": 32, "head32_untied": 16}
-
-
-class Numbers:
-    """The random number generator of the test."""
-
-    def __init__(self, seed):
-        self.state = seed
-
-    def below(self, limit):
-        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
-        return (self.state >> 33) % limit
 
 
 class Recorder:
